@@ -1,0 +1,34 @@
+"""Drafters by name, and methods as compositions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oospec_async.decoding.drafters.base import Drafter
+from oospec_async.decoding.drafters.hint import HintDrafter
+from oospec_async.decoding.drafters.history import History
+from oospec_async.decoding.drafters.lookup import Lookup
+from oospec_async.decoding.drafters.recycle import Recycle
+from oospec_async.decoding.drafters.schema import Schema
+from oospec_async.errors import OospecError
+
+DRAFTERS: dict[str, Drafter] = {d.name: d for d in (Schema(), History(), Lookup(), Recycle(), HintDrafter())}
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "ar": (),
+    "pld": ("lookup",),
+    "toolspec": ("schema", "history", "recycle"),
+    "oospec": ("schema", "history", "recycle", "hint"),
+}
+
+
+def drafters_of(method: str) -> Sequence[Drafter]:
+    """The drafters of a method, or of a mix such as ``schema+hint``. Raises OospecError for a name that is neither."""
+    names = METHODS[method] if method in METHODS else tuple(method.split("+"))
+    unknown = next((name for name in names if name not in DRAFTERS), None)
+    if unknown is not None:
+        raise OospecError(
+            f"method {method!r}: {unknown!r} is neither a method ({', '.join(METHODS)}) "
+            f"nor a drafter to mix with + ({', '.join(DRAFTERS)})"
+        )
+    return [DRAFTERS[name] for name in names]

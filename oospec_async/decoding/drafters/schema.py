@@ -1,0 +1,120 @@
+"""Schema: the literal parts of a call, function and key names, and enumerated values (ToolSpec, schema drafting).
+
+Unlike a state machine that advances with what was drafted, the position in the schema is read off the committed text
+in every round, so a rejected draft, an unexpected key or a second call cannot derail it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from oospec_async.decoding.tree import Candidate
+from oospec_async.decoding.view import View
+from oospec_async.dialects.around import closing_left, opening_left
+from oospec_async.dialects.render import Continuation, Partial, Unknown, continue_object, render_object
+from oospec_async.dialects.scan import At, unquote
+from oospec_async.dialects.site import keys_of
+from oospec_async.request import Json, Parameter, Tool, kind_of
+
+_LITERAL = 0.9  # chance that the next token of a call is the literal one
+_SURVIVAL = 0.97
+_OPENERS = (0.6, 0.3, 0.05)  # chance that a call begins here, by rank of the dialect
+_OPTIONS = 8  # alternatives drafted at one place
+_OPENINGS = {"string": '"', "array": "[", "object": "{"}
+_KEY_KNOWN = (At.COLON, At.VALUE, At.IN_STRING, At.IN_SCALAR)
+
+Draft = tuple[str, float]  # a continuation and the chance that it is right
+
+
+class Schema:
+    name = "schema"
+
+    def propose(self, view: View) -> list[Candidate]:
+        if view.site.thinking or not view.tools:
+            return []
+        drafts = _inside(view) if view.site.cursor is not None else _outside(view)
+        return [c for text, prior in drafts if text for c in view.continuation(text, self.name, prior, _SURVIVAL)]
+
+
+def _inside(view: View) -> Iterator[Draft]:
+    """Continuations of the unfinished call."""
+    cursor, dialect = view.site.cursor, view.dialects[0]
+    assert cursor is not None
+    root = cursor.frames[0]
+    name_key, arguments_key = keys_of(root)
+    named = root.members.get(name_key) if name_key is not None else None
+    tools = [t for t in view.tools if named is None or t.name == unquote(named)]
+    seen: list[str] = []
+    if len(cursor.frames) > 1 and root.key == arguments_key:
+        arguments = cursor.frames[1]
+        writing = len(cursor.frames) > 2 or cursor.at in _KEY_KNOWN
+        seen = [*arguments.members, *([arguments.key] if writing and arguments.key not in arguments.members else [])]
+    for tool in tools[:_OPTIONS]:
+        for arguments_left, chance in _orders(tool, seen):
+            expected = {name_key or dialect.name_key: tool.name, arguments_key or dialect.arguments_key: arguments_left}
+            for part in _fork(expected, lambda e: continue_object(view.text, cursor, e, dialect.spacing)):
+                yield part.text + (dialect.closer if part.whole else ""), _LITERAL * chance / len(tools)
+
+
+def _outside(view: View) -> Iterator[Draft]:
+    """The rest of what follows a finished call, and the beginnings of a next one."""
+    site = view.site
+    if site.calls and (closer := closing_left(view.text, site, view.dialects[0])):
+        yield closer, _LITERAL
+    for dialect, chance in zip(view.dialects, _OPENERS, strict=False):
+        opener = opening_left(view.text, site, dialect)
+        if opener is None:
+            continue
+        for tool in view.tools[:_OPTIONS]:
+            arguments, _ = next(_orders(tool, []))
+            expected = {dialect.name_key: tool.name, dialect.arguments_key: arguments}
+            for part in _fork(expected, lambda e, dialect=dialect: render_object(e, dialect.spacing)):  # type: ignore[misc]
+                yield opener + part.text + (dialect.closer if part.whole else ""), chance / len(view.tools)
+
+
+def _orders(tool: Tool, seen: list[str]) -> Iterator[tuple[dict[str, Json], float]]:
+    """Arguments that may still follow, each with its chance: the next parameter, the next required one, or no more."""
+    left = [slot for slot in tool.slots if slot.name not in seen]
+    written = {name: _expectation(slot) for name in seen if (slot := tool.slot(name))}
+    required = [slot for slot in left if slot.required]
+    if left:
+        yield Partial(written | {s.name: _expectation(s) for s in left}), 1.0 if left[0].required else 0.5
+    if required and not left[0].required:
+        yield Partial(written | {s.name: _expectation(s) for s in required}), 0.5
+    if not required:
+        yield dict(written), 0.5 if left else 1.0
+
+
+def _expectation(slot: Parameter) -> Json:
+    """What the schema says about a value before anything of it is known."""
+    return _expect(slot.schema_, slot.name, depth=0)
+
+
+def _expect(schema: Json, slot: str, depth: int) -> Json:
+    kind = kind_of(schema)
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if kind == "object" and isinstance(properties, dict) and properties and depth < 4:
+        return Partial({str(key): _expect(inner, str(key), depth + 1) for key, inner in properties.items()})
+    enum = schema.get("enum") if isinstance(schema, dict) and kind != "array" else None
+    options = tuple(enum[:_OPTIONS]) if isinstance(enum, list) else (True, False) if kind == "boolean" else ()
+    return Unknown(_OPENINGS.get(kind, ""), slot, options)
+
+
+def _fork(expected: dict[str, Json], write: Callable[[dict[str, Json]], Continuation]) -> Iterator[Continuation]:
+    """Write up to the first value that is not known; where it has few options, write on with each."""
+    part = write(expected)
+    unknown = part.stopped_at
+    if unknown is None or not unknown.options:
+        yield part
+        return
+    for option in unknown.options:
+        yield write(_filled(expected, unknown, option))
+
+
+def _filled(expected: Json, unknown: Unknown, value: Json) -> Json:
+    """``expected`` with ``value`` in the place of ``unknown``."""
+    if expected is unknown:
+        return value
+    if isinstance(expected, dict):
+        return type(expected)({key: _filled(item, unknown, value) for key, item in expected.items()})
+    return expected

@@ -1,0 +1,97 @@
+"""The decoding of one request: propose a draft tree, commit what was verified. Pure: knows no model and no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oospec_async.decoding.drafters.base import Drafter
+from oospec_async.decoding.memory import Recollection
+from oospec_async.decoding.text import Codec, OutputText
+from oospec_async.decoding.tree import DraftTree, VerifyCurve, build_tree
+from oospec_async.decoding.verify import Finish, Limits, Verdict, Verifier
+from oospec_async.decoding.view import View
+from oospec_async.dialects.dialect import Dialect
+from oospec_async.dialects.site import THINK
+from oospec_async.hints import Hint
+from oospec_async.request import Tool
+
+MAX_NODES = 48  # drafted nodes in a tree; the verify curve usually stops earlier
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What stays the same while a request is decoded."""
+
+    prompt: Sequence[int]
+    tools: Sequence[Tool]
+    limits: Limits
+    codec: Codec
+    dialects: Sequence[Dialect]  # of the target: its template's, then named ones
+    drafters: Sequence[Drafter]
+    memory: Recollection
+    curve: VerifyCurve
+    vocabulary: int  # ids at or above it are unknown to the target
+
+
+class DecodeState:
+    """Committed output, and what comes next. Round 0 is the prefill: a tree of the prompt's last token alone."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.output: list[int] = []
+        self.sources: list[str] = []  # of each output token: the drafter that proposed it, "" where the target did
+        self.finish: Finish | None = None
+        self._setting = setting
+        self._text = OutputText(setting.codec)
+        self._verifier = Verifier(setting.limits, setting.codec)
+        self._thinks = setting.codec.decode(setting.prompt[-4:]).rstrip().endswith(THINK)
+
+    @property
+    def text(self) -> str:
+        """The output's text, without the token that ended it."""
+        return self._text.text
+
+    def view(self, hint: Hint | None) -> View:
+        setting = self._setting
+        return View(
+            prompt=setting.prompt,
+            output=self.output,
+            text=self.text,
+            tools=setting.tools,
+            known_dialects=[*setting.memory.dialects, *setting.dialects],
+            memory=setting.memory,
+            codec=setting.codec,
+            hint=hint,
+            prompt_thinks=self._thinks,
+        )
+
+    def propose(self, hint: Hint | None = None) -> DraftTree:
+        """The tree for the next round. Its depth leaves room for the token that every round yields by itself."""
+        setting = self._setting
+        view = self.view(hint)
+        candidates = [c for drafter in setting.drafters for c in drafter.propose(view)]
+        return build_tree(
+            view.last,
+            [c for c in candidates if all(token < setting.vocabulary for token in c.tokens)],
+            curve=setting.curve,
+            max_nodes=MAX_NODES,
+            max_depth=setting.limits.max_new_tokens - len(self.output) - 1,
+        )
+
+    def commit(self, tree: DraftTree, predicted: Sequence[int], successors: Sequence[Sequence[int]]) -> Verdict:
+        """Verify ``tree`` against the target and commit what holds.
+
+        ``predicted[n]`` is the target's next token after node n, ``successors[n]`` its most likely ones, best first.
+        """
+        assert self.finish is None, "the request has ended"
+        verdict = self._verifier.verify(tree, predicted)
+        for node in verdict.path:
+            self._setting.memory.successors[tree.tokens[node]] = successors[node]
+        drafted = [tree.sources[node] for node in verdict.path[1:]]
+        self.sources += drafted + [""] * (len(verdict.tokens) - len(drafted))
+        self.output += verdict.tokens
+        for token in verdict.tokens:
+            if token not in self._setting.limits.end_tokens:
+                self._text.append(token)
+        self.finish = verdict.finish
+        return verdict

@@ -1,0 +1,100 @@
+"""The draft tree: candidates merged by common prefix, cut to the size that pays for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A chain of tokens that may follow the committed ones.
+
+    ``prior`` is the probability that its first token is right, ``survival`` that a token is right when the one before
+    it was: they rank candidates against each other and against the cost of verifying them.
+    """
+
+    tokens: tuple[int, ...]
+    source: str
+    prior: float
+    survival: float = 0.95
+
+
+@dataclass(frozen=True)
+class VerifyCurve:
+    """Seconds that one forward takes, by tokens in the tree (the root counts), interpolated between samples.
+
+    Beyond the last sample the last slope goes on.
+    """
+
+    samples: tuple[tuple[int, float], ...] = ((1, 1.0), (16, 1.25), (64, 2.5))
+
+    def seconds(self, tokens: int) -> float:
+        points = self.samples
+        if len(points) == 1 or tokens <= points[0][0]:
+            return points[0][1]
+        right = next((i for i, point in enumerate(points) if point[0] >= tokens), len(points) - 1)
+        (n0, t0), (n1, t1) = points[right - 1], points[right]
+        return max(t0 + (t1 - t0) * (tokens - n0) / (n1 - n0), 1e-9)
+
+
+@dataclass
+class DraftTree:
+    """Tokens in topological order; node 0 is the root, the last committed token. ``parents[0]`` is -1."""
+
+    tokens: list[int]
+    parents: list[int] = field(default_factory=lambda: [-1])
+    depths: list[int] = field(default_factory=lambda: [0])
+    sources: list[str] = field(default_factory=lambda: [""])  # the drafter that ranked the node highest
+    children: list[dict[int, int]] = field(default_factory=lambda: [{}])  # token -> node
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def add(self, token: int, parent: int, source: str) -> int:
+        node = len(self.tokens)
+        self.tokens.append(token)
+        self.parents.append(parent)
+        self.depths.append(self.depths[parent] + 1)
+        self.sources.append(source)
+        self.children.append({})
+        self.children[parent][token] = node
+        return node
+
+
+def build_tree(
+    root: int, candidates: Sequence[Candidate], *, curve: VerifyCurve, max_nodes: int, max_depth: int
+) -> DraftTree:
+    """Merge candidates and keep the nodes that maximise expected tokens per second.
+
+    A node is as probable as the most confident candidate through it, so a child is never more probable than its
+    parent and the best n nodes always form a tree. n maximises (1 + sum of their probabilities) / seconds(n + 1).
+    """
+    full = DraftTree([root])
+    weights = [1.0]
+    for candidate in candidates:
+        node, weight = 0, candidate.prior
+        for token in candidate.tokens[:max_depth]:
+            child = full.children[node].get(token)
+            if child is None:
+                child = full.add(token, node, candidate.source)
+                weights.append(weight)
+            elif weight > weights[child]:
+                weights[child], full.sources[child] = weight, candidate.source
+            node, weight = child, weight * candidate.survival
+    order = sorted(range(1, len(full)), key=lambda node: (-weights[node], node))[:max_nodes]
+    kept, expected, best = 0, 1.0, 1.0 / curve.seconds(1)
+    for count, node in enumerate(order, start=1):
+        expected += weights[node]
+        rate = expected / curve.seconds(count + 1)
+        if rate >= best:
+            kept, best = count, rate
+    return _subtree(full, order[:kept])
+
+
+def _subtree(full: DraftTree, nodes: Sequence[int]) -> DraftTree:
+    tree = DraftTree([full.tokens[0]])
+    renamed = {0: 0}
+    for node in nodes:  # a parent precedes its children: it is at least as probable and was added before
+        renamed[node] = tree.add(full.tokens[node], renamed[full.parents[node]], full.sources[node])
+    return tree

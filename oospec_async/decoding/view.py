@@ -1,0 +1,52 @@
+"""What a drafter may look at: the committed prefix, the request, the memory, and the newest hint. Nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from oospec_async.decoding.memory import Recollection
+from oospec_async.decoding.text import Codec, continue_tokens
+from oospec_async.decoding.tree import Candidate
+from oospec_async.dialects.around import dialects_at
+from oospec_async.dialects.dialect import Dialect
+from oospec_async.dialects.site import CallSite, locate
+from oospec_async.hints import Hint
+from oospec_async.request import Tool
+
+_LONGEST_CONTINUATION = 1000  # characters; bounds the time that a monstrous hint can cost
+
+
+@dataclass(frozen=True)
+class View:
+    """A committed prefix. ``prompt`` and ``output`` are token ids; ``text`` is the output's text."""
+
+    prompt: Sequence[int]
+    output: Sequence[int]
+    text: str
+    tools: Sequence[Tool]
+    known_dialects: Sequence[Dialect]  # most trusted first
+    memory: Recollection
+    codec: Codec
+    hint: Hint | None = None
+    prompt_thinks: bool = False  # the prompt has opened a think block
+
+    @cached_property
+    def site(self) -> CallSite:
+        return locate(self.text, thinking=self.prompt_thinks)
+
+    @cached_property
+    def dialects(self) -> list[Dialect]:
+        """Those that explain what is written first."""
+        return dialects_at(self.text, self.site, self.known_dialects)
+
+    @property
+    def last(self) -> int:
+        """The last committed token: the root of the draft tree."""
+        return self.output[-1] if self.output else self.prompt[-1]
+
+    def continuation(self, text: str, source: str, prior: float, survival: float) -> list[Candidate]:
+        """A candidate for a continuation given as text; empty if no token of it is certain enough to draft."""
+        tokens = continue_tokens(self.codec, self.output, text[:_LONGEST_CONTINUATION])
+        return [Candidate(tuple(tokens), source, prior, survival)] if tokens else []

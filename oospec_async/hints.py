@@ -1,0 +1,82 @@
+"""Hints: what the sidecar guesses, as values, and their compact form on the channel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from oospec_async.request import Json, Tool
+
+
+@dataclass(frozen=True)
+class CallHint:
+    """One guessed call. A slot that is neither in ``arguments`` nor in ``omitted`` is not ready."""
+
+    function: str
+    arguments: dict[str, Json] = field(default_factory=dict)
+    omitted: frozenset[str] = frozenset()
+
+    def ready(self, slot: str) -> bool:
+        return slot in self.arguments or slot in self.omitted
+
+
+@dataclass(frozen=True)
+class Hint:
+    """The joined slot values of a wave. Later versions carry more slots."""
+
+    calls: tuple[CallHint, ...]
+    version: int = 1
+
+
+def encode_hint(hint: Hint) -> bytes:
+    """The payload: values only, without version or addressing (those belong to the channel's message)."""
+    calls = [
+        [c.function, c.arguments, sorted(c.omitted)] if c.omitted else [c.function, c.arguments] for c in hint.calls
+    ]
+    return json.dumps(calls, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def decode_hint(payload: bytes, version: int, tools: Sequence[Tool]) -> Hint | None:
+    """Read a payload that may hold anything. What the tools do not define is dropped; None if no call is left.
+
+    Never raises: a hint is advice.
+    """
+    try:
+        raw = json.loads(payload.decode("utf-8"))
+        calls = [call for item in raw[:16] if (call := _call(item, tools)) is not None]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return Hint(tuple(calls), version) if calls else None
+
+
+def _call(item: Json, tools: Sequence[Tool]) -> CallHint | None:
+    if not isinstance(item, list) or len(item) not in (2, 3):
+        return None
+    function, arguments = item[0], item[1]
+    tool = next((tool for tool in tools if tool.name == function), None)
+    if tool is None or not isinstance(arguments, dict):
+        return None
+    names = {slot.name for slot in tool.slots}
+    known = {key: value for key, value in arguments.items() if key in names and _writable(value)}
+    omitted = item[2] if len(item) == 3 and isinstance(item[2], list) else []
+    return CallHint(tool.name, known, frozenset(o for o in omitted if isinstance(o, str) and o in names - known.keys()))
+
+
+_DEEPEST = 32  # levels of nesting; rendering recurses
+
+
+def _writable(value: Json) -> bool:
+    """Whether a value can be written as text: not absurdly deep, and no lone surrogates (JSON, but no text)."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        ]
+    return not level

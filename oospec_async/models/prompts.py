@@ -1,0 +1,74 @@
+"""A request as prompt tokens, and the dialects in which its answer may write calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from oospec_async.dialects.dialect import NAMED, Dialect
+from oospec_async.dialects.template import Render, dialect_from_template, takes_tools
+from oospec_async.errors import OospecError
+from oospec_async.request import Request, Tool
+
+# For templates that ignore tools: how the calls are asked for. The dialect is the most widely trained one.
+_DEFAULT = NAMED["hermes"]
+_INSTRUCTION = """You can call functions. Their signatures, one JSON object a line:
+<tools>
+{tools}
+</tools>
+To call a function, answer with a JSON object that holds its name and arguments, within tags:
+<tool_call>
+{{"name": "...", "arguments": {{...}}}}
+</tool_call>"""
+
+
+class Prompts:
+    """Renders requests with a tokenizer's own chat template."""
+
+    def __init__(self, tokenizer: Any, name: str) -> None:
+        """Raises OospecError if the tokenizer has no chat template."""
+        if not getattr(tokenizer, "chat_template", None):
+            raise OospecError(f"{name}: its tokenizer has no chat template; use an instruct or chat model")
+        self._tokenizer = tokenizer
+        self._name = name
+        self._takes_tools = takes_tools(self._render)
+        read = dialect_from_template(self._render)
+        named = [d for d in NAMED.values() if read is None or d.opener != read.opener]
+        first = read or _DEFAULT
+        # Models fall back on a fenced block more often than on any other form that they were not asked for.
+        self.dialects: tuple[Dialect, ...] = (first, *sorted(named, key=lambda d: (d != _DEFAULT, d.name != "fenced")))
+
+    @property
+    def _render(self) -> Render:
+        def render(messages: list[dict[str, Any]], tools: list[dict[str, Any]], prompt: bool) -> str:
+            text: str = self._tokenizer.apply_chat_template(
+                messages, tools=tools or None, tokenize=False, add_generation_prompt=prompt
+            )
+            return text
+
+        return render
+
+    def text(self, request: Request) -> str:
+        """The prompt. Raises OospecError if the template refuses the messages."""
+        messages = [message.model_dump(exclude_none=True) for message in request.messages]
+        tools = [] if request.tools_in_prompt else [tool.as_openai() for tool in request.tools]
+        if tools and not self._takes_tools:
+            messages, tools = _described(messages, request.tools), []
+        try:
+            return self._render(messages, tools, True)
+        except Exception as error:  # jinja2 raises what the template's author chose
+            raise OospecError(f"request {request.id!r}: {self._name}'s chat template refuses it: {error}") from None
+
+    def ids(self, request: Request) -> list[int]:
+        ids: list[int] = self._tokenizer.backend_tokenizer.encode(self.text(request), add_special_tokens=False).ids
+        return ids
+
+
+def _described(messages: list[dict[str, Any]], tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    """Messages with the tools described in the system message."""
+    lines = "\n".join(json.dumps(tool.as_openai()["function"], ensure_ascii=False) for tool in tools)
+    text = _INSTRUCTION.format(tools=lines)
+    if messages[0]["role"] == "system":
+        return [{**messages[0], "content": f"{messages[0].get('content', '')}\n\n{text}"}, *messages[1:]]
+    return [{"role": "system", "content": text}, *messages]

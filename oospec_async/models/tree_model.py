@@ -1,0 +1,129 @@
+"""The one primitive: append tokens, each with a parent, to a KV cache; get logits for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from oospec_async.errors import OospecError
+from oospec_async.models.cache import TreeCache, cache_argument
+
+
+@dataclass(frozen=True)
+class Logits:
+    """``rows``: [wanted, vocabulary], in the model's dtype; ``state``: [hidden], of the last appended token."""
+
+    rows: torch.Tensor
+    state: torch.Tensor
+
+
+class TreeModel:
+    """A causal LM whose cache holds a trunk (a chain) and, after it, a tree of rows that branch off the trunk's end.
+
+    A row is a cache index. The trunk is rows ``0 … trunk - 1``; rows from ``trunk`` on are tree rows. ``extend`` adds
+    tree rows, ``keep`` moves a path of them into the trunk and drops the rest, ``truncate`` cuts the trunk.
+    """
+
+    def __init__(self, model: Any, *, max_rows: int | None = None) -> None:
+        """``model``: a causal LM of a supported family. ``max_rows`` limits the cache; default: the model's context."""
+        self.context: int = int(max_rows or model.config.max_position_embeddings)
+        self.vocabulary: int = int(model.get_output_embeddings().weight.shape[0])
+        self.trunk = 0
+        self._model = model
+        self._body = model.get_decoder()
+        self._head = model.get_output_embeddings()
+        self._device: torch.device = self._head.weight.device
+        self._cache = TreeCache(int(model.config.num_hidden_layers), self.context)
+        self._cache_name = cache_argument(self._body)
+        self._depths = np.zeros(0, dtype=np.int64)  # of each tree row; the first after the trunk has depth 1
+        self._sees = np.zeros((0, 0), dtype=bool)  # tree row x tree row: ancestors and itself
+
+    @property
+    def rows(self) -> int:
+        """Rows in use, trunk and tree."""
+        return self.trunk + len(self._depths)
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int], parents: Sequence[int], wanted: Sequence[int] | None = None) -> Logits:
+        """Append ``tokens`` in one forward; token i becomes row ``rows + i`` and follows row ``parents[i]``.
+
+        A parent is a tree row (one of this call's too, if it comes earlier) or the end of the trunk: row ``trunk - 1``.
+        ``wanted``: which of the new tokens to compute logits for (indices into ``tokens``), default all.
+
+        Raises OospecError if the cache would exceed the context, IndexError for a parent that cannot be one.
+        """
+        if self.rows + len(tokens) > self.context:
+            raise OospecError(
+                f"{self.rows + len(tokens)} tokens exceed the model's context of {self.context}; shorten the prompt"
+            )
+        depths, sees = self._grow(parents)
+        first = len(self._depths)
+        positions = torch.from_numpy(self.trunk - 1 + depths[first:])[None].to(self._device)
+        hidden = self._body(
+            input_ids=torch.tensor([list(tokens)], device=self._device),
+            attention_mask=self._mask(sees[first:]),
+            position_ids=positions,
+            use_cache=True,
+            **{self._cache_name: self._cache},
+        ).last_hidden_state[0]
+        self._cache.length += len(tokens)
+        self._depths, self._sees = depths, sees
+        picked = hidden if wanted is None else hidden[list(wanted)]
+        return Logits(self._head(picked), hidden[-1])
+
+    @torch.inference_mode()
+    def keep(self, path: Sequence[int]) -> None:
+        """Make ``path`` (tree rows, each the parent of the next, the first a child of the trunk) part of the trunk."""
+        if list(path) != list(range(self.trunk, self.trunk + len(path))):
+            self._cache.move(list(path), self.trunk)
+        self.truncate(self.trunk + len(path))
+
+    def truncate(self, rows: int) -> None:
+        """Keep the first ``rows`` rows as the trunk and drop all others."""
+        if not 0 <= rows <= self.rows:
+            raise IndexError(f"cannot keep {rows} of {self.rows} rows")
+        self.trunk = self._cache.length = rows
+        self._depths, self._sees = self._depths[:0], self._sees[:0, :0]
+
+    def _grow(self, parents: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Depths and ancestor matrix with rows for ``parents`` added."""
+        old, new = len(self._depths), len(parents)
+        depths = np.zeros(old + new, dtype=np.int64)
+        sees = np.zeros((old + new, old + new), dtype=bool)
+        depths[:old], sees[:old, :old] = self._depths, self._sees
+        if new > 1 and all(parents[i] == self.rows + i - 1 for i in range(1, new)):  # a chain: no loop over its rows
+            sees[old:, old:] = np.tri(new, dtype=bool)
+            self._join(depths, sees, old, parents[0], upto=old)
+            depths[old:] = depths[old] + np.arange(new)
+            sees[old:, :old] = sees[old, :old]
+            return depths, sees
+        for i, parent in enumerate(parents, start=old):
+            self._join(depths, sees, i, parent, upto=i)
+        return depths, sees
+
+    def _join(self, depths: np.ndarray, sees: np.ndarray, row: int, parent: int, *, upto: int) -> None:
+        above = parent - self.trunk
+        if not -1 <= above < upto:
+            raise IndexError(f"row {parent} cannot be a parent: the trunk ends at {self.trunk - 1}")
+        if above >= 0:
+            sees[row, :upto] = sees[above, :upto]
+        depths[row] = depths[above] + 1 if above >= 0 else 1
+        sees[row, row] = True
+
+    def _mask(self, sees: np.ndarray) -> torch.Tensor | None:
+        """The 4-D mask for new rows; None where plain causal attention is the same, which has faster kernels."""
+        new = len(sees)
+        if self.trunk + sees.shape[1] == new:
+            plain = bool(np.array_equal(sees, np.tri(new, dtype=bool)))
+        else:
+            plain = new == 1 and bool(sees.all())
+        if plain:
+            return None
+        mask = torch.ones(1, 1, new, self.trunk + sees.shape[1], dtype=torch.bool)
+        mask[0, 0, :, self.trunk :] = torch.from_numpy(sees)
+        bias = torch.zeros(mask.shape, dtype=self._head.weight.dtype)
+        return bias.masked_fill_(~mask, torch.finfo(bias.dtype).min).to(self._device)

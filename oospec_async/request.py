@@ -1,0 +1,261 @@
+"""Requests: messages and tools in the OpenAI format, and the slots that the tools define."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from oospec_async.errors import OospecError
+
+Json = Any  # any JSON value
+Kind = Literal["string", "integer", "number", "boolean", "array", "object", "null", "any"]
+
+# What schemas in the wild call the JSON types (BFCL's Python, Java and JavaScript files, API-Bank, Seal-Tools).
+_KINDS: dict[str, Kind] = {
+    "string": "string", "str": "string", "char": "string", "date": "string", "datetime": "string", "time": "string",
+    "integer": "integer", "int": "integer", "long": "integer", "short": "integer", "byte": "integer",
+    "number": "number", "float": "number", "double": "number",
+    "boolean": "boolean", "bool": "boolean",
+    "array": "array", "list": "array", "tuple": "array", "arraylist": "array", "set": "array",
+    "object": "object", "dict": "object", "hashmap": "object", "map": "object",
+    "null": "null", "none": "null",
+}  # fmt: skip
+
+
+def kind_of(schema: Json) -> Kind:
+    """The JSON kind that a parameter schema declares; ``any`` where it declares none, several or an unknown one."""
+    declared = schema.get("type") if isinstance(schema, dict) else None
+    if isinstance(declared, list):
+        named = [t for t in declared if t != "null"]
+        declared = named[0] if len(named) == 1 else None
+    if not isinstance(declared, str):
+        return "any"
+    return _KINDS.get(declared.lower().split("[")[0].split("(")[0].strip(), "any")
+
+
+class Parameter(BaseModel):
+    """One argument of one function: a slot of the wave."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    schema_: dict[str, Json] = Field(default_factory=dict)
+    required: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.schema_)
+
+    @property
+    def enum(self) -> list[Json]:
+        values = self.schema_.get("enum")
+        return values if isinstance(values, list) else []
+
+    @property
+    def description(self) -> str:
+        text = self.schema_.get("description")
+        return text if isinstance(text, str) else ""
+
+
+def _unwrap(raw: Json) -> Json:
+    """Accept ``{"type": "function", "function": {…}}`` and the bare inner object alike."""
+    if isinstance(raw, dict) and isinstance(raw.get("function"), dict):
+        return raw["function"]
+    return raw
+
+
+class Tool(BaseModel):
+    """A function that the model may call. ``parameters`` is its JSON schema, kept as written for the prompt."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str = Field(min_length=1)
+    description: str = ""
+    parameters: dict[str, Json] = Field(default_factory=dict)
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _absent_means_none(cls, value: Json) -> Json:
+        return {} if value is None else value
+
+    @field_validator("description", mode="before")
+    @classmethod
+    def _absent_means_empty(cls, value: Json) -> Json:
+        return "" if value is None else value
+
+    @cached_property
+    def slots(self) -> tuple[Parameter, ...]:
+        """Parameters in schema order. A malformed part of a schema means fewer slots, never an error."""
+        properties = self.parameters.get("properties")
+        required = self.parameters.get("required")
+        names = set(required) if isinstance(required, list) and all(isinstance(r, str) for r in required) else set()
+        if not isinstance(properties, dict):
+            return ()
+        return tuple(
+            Parameter(name=key, schema_=schema if isinstance(schema, dict) else {}, required=key in names)
+            for key, schema in properties.items()
+        )
+
+    def slot(self, name: str) -> Parameter | None:
+        return next((p for p in self.slots if p.name == name), None)
+
+    def as_openai(self) -> dict[str, Json]:
+        """The form that chat templates take."""
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": function}
+
+
+class Message(BaseModel):
+    """One chat message; unknown keys are kept for the template."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: Json = None
+
+
+class Request(BaseModel):
+    """Messages, tools and generation limits.
+
+    ``max_new_tokens`` counts output tokens, the end-of-sequence token included, as ``transformers`` counts them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    messages: tuple[Message, ...] = Field(min_length=1)
+    tools: tuple[Annotated[Tool, BeforeValidator(_unwrap)], ...] = ()
+    max_new_tokens: int = Field(default=256, ge=1, strict=True)
+    stop: tuple[str, ...] = ()
+    id: str = ""
+    tools_in_prompt: bool = False  # the messages already describe the tools; they are not given to the chat template
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _absent_means_none(cls, value: Json) -> Json:
+        return () if value is None else value
+
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _none_one_or_many(cls, value: Json) -> Json:
+        return () if value is None else [value] if isinstance(value, str) else value
+
+    @field_validator("stop")
+    @classmethod
+    def _not_empty(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if "" in value:
+            raise ValueError("a stop string must not be empty")
+        return value
+
+    @field_validator("tools")
+    @classmethod
+    def _unique_names(cls, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+        names = [tool.name for tool in tools]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"two tools are named {twice!r}; rename or remove one")
+        return tools
+
+    def tool(self, name: str) -> Tool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+# What pydantic says in Python's words, in those of JSON.
+_PLAINLY = {"missing": "missing", "tuple_type": "should be a list", "too_short": "should not be empty"}
+_DEEPEST = 100  # levels of a JSON value: below what any later step that recurses can bear
+
+
+def load_json(text: str, where: str, expected: str) -> Json:
+    """Parse one JSON value. Raises OospecError, one line, naming ``where`` and saying what is ``expected`` there.
+
+    Stricter than ``json.loads``: what could not be encoded or written as JSON again is refused here, by its path.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise OospecError(f"{where}: nested too deeply; at most {_DEEPEST} levels are read") from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"column {error.colno}"
+        raise OospecError(f"{where}: not JSON ({error.msg} at {place}); {expected} is expected") from None
+    except ValueError:  # the interpreter's limit on the digits of an integer
+        raise OospecError(f"{where}: a number has too many digits") from None
+    _refuse_unwritable(value, where, ())
+    return value
+
+
+def _refuse_unwritable(value: Json, where: str, path: tuple[str | int, ...]) -> None:
+    reason = ""
+    if len(path) > _DEEPEST:
+        raise OospecError(f"{where}: nested too deeply; at most {_DEEPEST} levels are read")
+    if isinstance(value, str):
+        reason = "" if value.isascii() or _encodes(value) else "half of a surrogate pair is not text"
+    elif isinstance(value, float):
+        reason = "" if math.isfinite(value) else f"{value} is not a JSON number"
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_unwritable(key, where, (*path, key))
+            _refuse_unwritable(item, where, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_unwritable(item, where, (*path, index))
+    if reason:
+        raise OospecError(f"{where}: {_dotted(path) or 'value'}: {reason}")
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _dotted(path: Iterable[str | int]) -> str:
+    # A key may hold a line break, and an error is one line.
+    return ".".join(str(part) if str(part).isprintable() else ascii(part) for part in path)
+
+
+def parse_request(raw: Json, where: str) -> Request:
+    """Validate one request. Raises OospecError, one line, naming ``where`` and the field."""
+    if not isinstance(raw, dict):
+        raise OospecError(f"{where}: a request is a JSON object with 'messages' and 'tools', not {type(raw).__name__}")
+    try:
+        return Request.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = _dotted(first["loc"]) or "request"
+        message = _PLAINLY.get(first["type"], first["msg"].removeprefix("Value error, "))
+        raise OospecError(f"{where}: {field}: {message}") from None
+
+
+def read_requests(path: Path) -> list[Request]:
+    """Read requests from a JSON Lines file. Raises OospecError naming the file and the line."""
+    return list(_iter_requests(path))
+
+
+def _iter_requests(path: Path) -> Iterator[Request]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # editors on Windows begin files with a byte order mark
+    except OSError as error:
+        raise OospecError(f"{path}: cannot read requests: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise OospecError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    seen: set[str] = set()
+    # Not splitlines(): U+2028 and friends are legal inside JSON strings.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        request = parse_request(load_json(line, where, "one request a line"), where)
+        request = request if request.id else request.model_copy(update={"id": f"{path.stem}-{number}"})
+        if request.id in seen:
+            raise OospecError(f"{where}: id {request.id!r} is used twice; ids must differ")
+        seen.add(request.id)
+        yield request
+    if not seen:
+        raise OospecError(f"{path}: no requests in this file")

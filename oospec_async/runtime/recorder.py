@@ -1,0 +1,41 @@
+"""Every event of a run, with monotonic times: what timelines and traces are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from oospec_async.request import Json
+
+Track = Literal["target", "host", "channel", "sidecar"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that took from ``start_ns`` to ``end_ns`` (equal for an instant) on the machine's monotonic clock.
+
+    Tracks and names: target ``prefill``, ``verify``; host ``draft``, ``commit``; channel ``publish``, ``poll`` (one
+    that found a new hint); sidecar ``prefill``, ``step``. ``data`` holds counts such as ``tokens`` and ``version``.
+    """
+
+    track: Track
+    name: str
+    start_ns: int
+    end_ns: int
+    request: str
+    method: str
+    data: dict[str, Json] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        return (self.end_ns - self.start_ns) / 1e9
+
+
+class Recorder:
+    """Collects events; costs an append each."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        self.events.append(event)

@@ -1,0 +1,19 @@
+"""Calls as values: what a finished output asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oospec_async.dialects.site import locate
+from oospec_async.request import Json
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    name: str
+    arguments: dict[str, Json]
+
+
+def parse_calls(text: str) -> list[ToolCall]:
+    """The calls in a finished output, in order, in whatever dialect; those inside a think block are not calls."""
+    return [ToolCall(call.name, call.arguments) for call in locate(text).calls]

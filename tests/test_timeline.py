@@ -1,0 +1,281 @@
+"""Timelines: what the two files hold, that nothing in a run's names can break them, and that a failure leaves none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oospec_async.errors import OospecError
+from oospec_async.runtime.recorder import Event, Track
+from oospec_async.timeline import DRAFTER_COLOURS, check_timeline_path, write_timeline
+from oospec_async.timeline.colours import drafter_colour
+from oospec_async.timeline.figure import figure
+from oospec_async.timeline.runs import runs_of
+
+_MS = 1_000_000
+_START = 987_654_321_012_345_678  # a monotonic clock is nowhere near zero
+
+
+def _event(
+    track: Track, name: str, start: float, end: float, method: str, request: str = "flight", **data: Any
+) -> Event:
+    return Event(track, name, _START + round(start * _MS), _START + round(end * _MS), request, method, data)
+
+
+def _verify(start: float, end: float, method: str, sources: list[str], request: str = "flight") -> Event:
+    drafted = len([source for source in sources if source])
+    counts = {"tokens": 9, "accepted": drafted, "committed": drafted + 1, "position": 0}
+    return _event("target", "verify", start, end, method, request, sources=sources, **counts)
+
+
+def _run(request: str = "flight") -> list[Event]:
+    """Plain decoding of three tokens, then the same under oospec; its clock starts 10 s later."""
+    return [
+        _event("target", "prefill", 0, 90, "ar", request, tokens=300),
+        *(_verify(90 + 14 * k, 104 + 14 * k, "ar", [""], request) for k in range(3)),
+        _event("sidecar", "prefill", 9_999, 10_020, "oospec", request, tokens=310),
+        _event("target", "prefill", 10_000, 10_090, "oospec", request, tokens=300),
+        _event("sidecar", "step", 10_020, 10_030, "oospec", request, branches=4),
+        _event("channel", "publish", 10_030, 10_030, "oospec", request, version=1, bytes=40, ready=2),
+        _event("channel", "publish", 10_050, 10_050, "oospec", request, version=2, bytes=80, ready=4),
+        _event(
+            "channel", "publish", 10_090, 10_090, "oospec", request, version=3, bytes=90, ready=5
+        ),  # still under way
+        _event("channel", "poll", 10_091, 10_091, "oospec", request, version=2, position=0),
+        _event("host", "draft", 10_090, 10_092, "oospec", request),
+        _verify(10_092, 10_110, "oospec", ["schema", "hint", ""], request),
+        _event("host", "commit", 10_110, 10_111, "oospec", request),
+        _event("sidecar", "step", 10_100, 10_150, "oospec", request, branches=1),
+    ]
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(path.read_text())["traceEvents"]
+    return entries
+
+
+def test_a_chrome_trace_holds_every_event_once_in_order_of_time(tmp_path: Path) -> None:
+    events = _run() + _run("hotel")
+    write_timeline(events, tmp_path / "run.json", "a run")
+    entries = _entries(tmp_path / "run.json")
+    timed = [entry for entry in entries if entry["ph"] != "M"]
+    assert [entry["ts"] for entry in timed] == sorted(entry["ts"] for entry in timed)
+    assert timed[0]["ts"] == 0.0
+    boxes = [entry for entry in timed if entry["ph"] == "X"]
+    instants = [entry for entry in timed if entry["ph"] == "i"]
+    assert len(boxes) + len(instants) == len(events)
+    assert all(entry["dur"] >= 0 for entry in boxes)
+    assert {entry["name"] for entry in instants} == {"publish", "poll"}
+    assert next(entry for entry in boxes if entry["name"] == "verify")["args"]["committed"] == 1
+    assert json.loads((tmp_path / "run.json").read_text())["otherData"] == {"title": "a run"}
+
+
+def test_a_chrome_trace_names_a_process_per_run_and_a_thread_per_track(tmp_path: Path) -> None:
+    write_timeline(_run() + _run("hotel"), tmp_path / "run.json", "a run")
+    entries = _entries(tmp_path / "run.json")
+    named = {
+        kind: [(e["pid"], e["tid"], e["args"]["name"]) for e in entries if e["name"] == kind]
+        for kind in ("process_name", "thread_name")
+    }
+    assert [name for _, _, name in named["process_name"]] == [
+        "flight · ar", "flight · oospec", "hotel · ar", "hotel · oospec",
+    ]  # fmt: skip
+    assert [name for pid, _, name in named["thread_name"] if pid == named["process_name"][1][0]] == [
+        "target", "host", "channel", "sidecar",
+    ]  # fmt: skip
+    threads = [tid for _, tid, _ in named["thread_name"]]
+    assert len(set(threads)) == len(threads)
+    assert not set(threads) & {pid for pid, _, _ in named["process_name"]}
+    assert {e["tid"] for e in entries if e["ph"] != "M"} == set(threads)
+
+
+def test_a_flow_goes_from_a_publish_to_the_poll_that_found_it(tmp_path: Path) -> None:
+    write_timeline(_run() + _run("hotel"), tmp_path / "run.json", "a run")
+    entries = _entries(tmp_path / "run.json")
+    starts = [at for at, entry in enumerate(entries) if entry["ph"] == "s"]
+    ends = [at for at, entry in enumerate(entries) if entry["ph"] == "f"]
+    assert len(starts) == len(ends) == 2  # versions 1 and 3 were not found in either run
+    assert len({entries[at]["id"] for at in starts}) == 2
+    for at in (*starts, *ends):
+        flow, bound = entries[at], entries[at - 1]
+        assert (flow["ts"], flow["tid"]) == (bound["ts"], bound["tid"])
+        assert (bound["name"], bound["args"]["version"]) == ("publish" if flow["ph"] == "s" else "poll", 2)
+    assert {entries[at]["id"] for at in starts} == {entries[at]["id"] for at in ends}
+
+
+def test_chrome_times_come_back_to_the_nanosecond(tmp_path: Path) -> None:
+    """A viewer multiplies by 1000 and cuts off: boxes that touch must still touch, and never overlap."""
+    edges = [k * k * 1_001 for k in range(2_000)]
+    events = [Event("host", "draft", a, b, "r", "m") for a, b in pairwise(edges)]
+    write_timeline(events, tmp_path / "run.json", "a run")
+    boxes = [entry for entry in _entries(tmp_path / "run.json") if entry["ph"] == "X"]
+    assert [int(entry["ts"] * 1000) for entry in boxes] == edges[:-1]
+    assert [int(entry["ts"] * 1000) + int(entry["dur"] * 1000) for entry in boxes] == edges[1:]
+
+
+class _Page(HTMLParser):
+    """What a browser would act on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.policy = ""
+        self.figures: list[dict[str, Any]] = []
+        self.text = ""
+        self._reading = False
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        values = dict(attrs)
+        self.links += [str(values[name]) for name in ("src", "href", "data", "action") if name in values]
+        if values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = str(values["content"])
+        self._reading = values.get("type") == "application/json"
+
+    def handle_data(self, data: str) -> None:
+        if self._reading:
+            assert "<" not in data  # nothing in a figure can end its script element
+            self.figures.append(json.loads(data))
+            self._reading = False
+        elif len(data) < 10_000:
+            self.text += data
+
+
+def test_a_page_needs_nothing_from_a_network(tmp_path: Path) -> None:
+    write_timeline(_run() + _run("hotel"), tmp_path / "run.html", "a run on a laptop")
+    page = _Page(tmp_path / "run.html")
+    assert not page.links
+    assert page.policy.startswith("default-src 'none'")
+    assert "http" not in page.policy
+    assert len(page.figures) == page.tags.count("section") == 2
+    assert "a run on a laptop" in page.text
+    assert "by hint" in page.text
+    assert "by lookup" not in page.text  # the legend lists what occurs
+
+
+def test_a_figure_is_valid_and_has_few_traces(tmp_path: Path) -> None:
+    from plotly import graph_objects
+
+    few, many = figure(runs_of(_run())), figure(runs_of([e for _ in range(50) for e in _run()]))
+    graph_objects.Figure(few)
+    assert len(few["data"]) == len(many["data"]) < 20
+
+
+def test_methods_of_a_request_share_a_time_axis_that_starts_at_their_prefill() -> None:
+    drawn = figure(runs_of(_run()))
+    prefills = [t for t in drawn["data"] if t.get("text") == ["prefill"] * 2]
+    assert [trace["base"] for trace in prefills] == [[0.0, 0.0]]
+    sidecar = next(t for t in drawn["data"] if t.get("text") == ["prefill"])
+    assert sidecar["base"] == [-1.0]
+    assert drawn["layout"]["xaxis"]["range"][0] < -1.0
+    assert drawn["layout"]["yaxis"]["ticktext"] == ["target", "target", "channel", "sidecar"]
+    notes = [note["text"] for note in drawn["layout"]["annotations"]]
+    assert any("111 ms" in note and "1.19× as fast as ar" in note for note in notes)
+
+
+def test_runs_that_committed_different_numbers_of_tokens_are_not_compared() -> None:
+    events = [*_run(), _verify(10_120, 10_130, "oospec", [""])]
+    assert "as fast as" not in json.dumps(figure(runs_of(events)))
+
+
+def test_a_rounds_bands_are_the_shares_of_its_drafters() -> None:
+    drawn = figure(runs_of(_run()))
+    bands = {
+        trace["marker"]["color"]: trace
+        for trace in drawn["data"]
+        if trace["type"] == "bar" and trace["marker"]["color"] in DRAFTER_COLOURS.values()
+    }
+    shared = {colour: trace["width"][-1] for colour, trace in bands.items()}
+    assert shared.keys() == {drafter_colour(name) for name in ("", "schema", "hint")}
+    assert len({round(height, 6) for height in shared.values()}) == 1  # one token each
+    assert bands[drafter_colour("")]["width"][0] == pytest.approx(3 * shared[drafter_colour("")])  # ar: all its own
+
+
+def test_names_in_a_run_cannot_break_the_page(tmp_path: Path) -> None:
+    nasty = "</script><script>alert(1)</script><img src=http://x.example/y>\ud800"
+    events = [
+        *_run(nasty),
+        _event("target", "prefill", 0, 1, nasty, "b", tokens=nasty),
+        _verify(1, 2, nasty, [nasty, ""], "b"),
+        _event("host", nasty, 2, 3, nasty, "b"),
+    ]
+    write_timeline(events, tmp_path / "run.html", nasty)
+    page = _Page(tmp_path / "run.html")
+    assert page.tags.count("script") == 2 + 2  # plotly, the page's own, and two figures' data
+    assert "img" not in page.tags
+    assert not page.links
+    assert "<img" not in json.dumps(page.figures)  # plotly reads some HTML in its texts too
+    write_timeline(events, tmp_path / "run.json", nasty)
+    assert json.loads((tmp_path / "run.json").read_text())["otherData"]["title"] == nasty
+
+
+@pytest.mark.parametrize("name", ["run.html", "run.json"])
+def test_sparse_runs_are_drawn_too(tmp_path: Path, name: str) -> None:
+    bare = [Event("target", "verify", 5, 5, "r", "m"), Event("channel", "poll", 5, 5, "r", "n")]
+    for events in ([], bare, bare[1:]):
+        write_timeline(events, tmp_path / name, "sparse")
+    assert (tmp_path / name).stat().st_size > 0
+    assert "NaN" not in json.dumps(figure(runs_of(bare)))
+
+
+@pytest.mark.parametrize("name", ["run.svg", "run", "run.html.gz"])
+def test_a_wrong_suffix_is_refused_before_and_at_writing(tmp_path: Path, name: str) -> None:
+    for refused in (check_timeline_path, lambda path: write_timeline([], path, "a run")):
+        with pytest.raises(OospecError, match=r"\.html.*\.json") as caught:
+            refused(tmp_path / name)
+        assert name in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_timeline_path(tmp_path / "run.HTML")
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(OospecError, match="is a directory"):
+        check_timeline_path(tmp_path / "folder.html")
+    with pytest.raises(OospecError, match="no folder"):
+        check_timeline_path(tmp_path / "missing" / "run.html")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OospecError, match="cannot be written"):
+        check_timeline_path(tmp_path / "run.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
+
+
+@pytest.mark.parametrize("broken", ["write", "replace"])
+def test_a_failed_write_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    path = tmp_path / "run.json"
+    path.write_text("old")
+
+    def half(self: Path, data: bytes) -> int:
+        with self.open("wb") as file:
+            file.write(data[:5])
+        raise OSError(28, "No space left on device")
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    if broken == "write":
+        monkeypatch.setattr(Path, "write_bytes", half)
+    else:
+        monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OospecError, match="No space left on device") as caught:
+        write_timeline(_run(), path, "a run")
+    assert "\n" not in str(caught.value)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_importing_the_timeline_does_not_import_plotly() -> None:
+    script = "import sys, oospec_async.timeline; sys.exit('plotly' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
