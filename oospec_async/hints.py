@@ -17,9 +17,6 @@ class CallHint:
     arguments: dict[str, Json] = field(default_factory=dict)
     omitted: frozenset[str] = frozenset()
 
-    def ready(self, slot: str) -> bool:
-        return slot in self.arguments or slot in self.omitted
-
 
 @dataclass(frozen=True)
 class Hint:
@@ -27,6 +24,10 @@ class Hint:
 
     calls: tuple[CallHint, ...]
     version: int = 1
+
+    @property
+    def ready_slots(self) -> int:
+        return sum(len(call.arguments) + len(call.omitted) for call in self.calls)
 
 
 def encode_hint(hint: Hint) -> bytes:

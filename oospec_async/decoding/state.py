@@ -40,6 +40,7 @@ class DecodeState:
     def __init__(self, setting: Setting) -> None:
         self.output: list[int] = []
         self.sources: list[str] = []  # of each output token: the drafter that proposed it, "" where the target did
+        self.pieces: list[str] = []  # text that each output token added
         self.finish: Finish | None = None
         self._setting = setting
         self._text = OutputText(setting.codec)
@@ -91,7 +92,9 @@ class DecodeState:
         self.sources += drafted + [""] * (len(verdict.tokens) - len(drafted))
         self.output += verdict.tokens
         for token in verdict.tokens:
+            before = len(self._text.stable)
             if token not in self._setting.limits.end_tokens:
                 self._text.append(token)
+            self.pieces.append(self._text.stable[before:])
         self.finish = verdict.finish
         return verdict

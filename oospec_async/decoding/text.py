@@ -40,6 +40,11 @@ class OutputText:
             return self._final
         return self._final + rest
 
+    @property
+    def stable(self) -> str:
+        """The text as far as no further token can change it."""
+        return self.text.rstrip(_BROKEN)
+
 
 def continue_tokens(codec: Codec, committed: Sequence[int], continuation: str) -> list[int]:
     """Tokens of ``continuation`` after ``committed``, as one text would be tokenised.

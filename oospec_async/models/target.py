@@ -4,33 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from oospec_async.decoding.memory import State
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.models.greedy import GreedyRule
 from oospec_async.models.tree_model import TreeModel
+from oospec_async.runtime.ports import Step
 
 _CURVE_SIZES = (1, 2, 4, 8, 16, 32)
 _CURVE_CONTEXT = 256  # rows of cache during calibration
 _CURVE_REPEATS = 3
-
-
-@dataclass(frozen=True)
-class Step:
-    """One forward as the host sees it: per node the next token, its likely successors, and the margin of the choice.
-
-    ``state`` is the last hidden state of the prompt (prefill only). Times are monotonic nanoseconds on the executor.
-    """
-
-    predicted: Sequence[int]
-    successors: Sequence[Sequence[int]]
-    margins: Sequence[float]
-    start_ns: int
-    end_ns: int
-    state: State | None = None
 
 
 class Target:

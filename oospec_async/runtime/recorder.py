@@ -23,7 +23,7 @@ class Event:
     start_ns: int
     end_ns: int
     request: str
-    method: str
+    method: str  # empty for what a sidecar reports: it does not know
     data: dict[str, Json] = field(default_factory=dict)
 
     @property

@@ -1,0 +1,97 @@
+"""Model files from the Hugging Face hub, or from what it has already put on this disk."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+from oospec_async.errors import OospecError
+
+_TIMEOUT = 4.0  # seconds until a hub that does not answer counts as out of reach
+_TOKENIZER = ("tokenizer.json", "tokenizer.model", "vocab.json")
+_WEIGHTS = {"model.safetensors": "model*.safetensors", "pytorch_model.bin": "pytorch_model*.bin"}  # whole: with shards
+_INDEX = ".index.json"
+_EXTRA = "install the live extra: pip install 'oospec[live]'"
+
+
+class OutOfReach(Exception):
+    """The hub did not give the model; the message is the reason, as half a sentence."""
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The weight files that `transformers` would load from `folder`, sorted; none at all if one is missing."""
+    for name in _WEIGHTS:
+        if (folder / name).is_file():
+            return [folder / name]
+        try:
+            shards = set(json.loads((folder / (name + _INDEX)).read_text())["weight_map"].values())
+        except (OSError, ValueError, KeyError):
+            continue
+        files = sorted(folder / shard for shard in shards)
+        if files and all(file.is_file() for file in files):
+            return files
+    return []
+
+
+def missing(folder: Path) -> str | None:
+    """What `folder` lacks to be a model, or None."""
+    if not (folder / "config.json").is_file():
+        return "config.json"
+    if not weight_files(folder):
+        return "weights (model.safetensors or all the shards that its index names)"
+    if not any((folder / name).is_file() for name in _TOKENIZER):
+        return "a tokenizer (tokenizer.json)"
+    return None
+
+
+def cached(name: str) -> Path | None:
+    """The model's snapshot in the local hub cache, if it is whole. Touches no network.
+
+    Judged by the files that a model needs, not by the hub's own listing: other tools may have fetched only those.
+    """
+    try:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+    except ImportError as error:
+        raise OospecError(f"huggingface_hub is missing: {_EXTRA}") from error
+    try:
+        config = try_to_load_from_cache(name, "config.json")
+    except HFValidationError as error:
+        raise OospecError(f"{name!r} is neither a directory nor a Hugging Face id") from error
+    if not isinstance(config, str):
+        return None
+    folder = Path(config).parent
+    return None if missing(folder) else folder
+
+
+def fetch(name: str) -> Path:
+    """Download the model from the hub into the hub's own cache.
+
+    Raises OutOfReach when the hub does not answer or does not have it; OospecError when it refuses by licence.
+    """
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+    from huggingface_hub.utils import logging as hub_logging
+
+    level = hub_logging.get_verbosity()
+    hub_logging.set_verbosity(logging.ERROR)
+    try:
+        files = {file.rfilename for file in HfApi().model_info(name, timeout=_TIMEOUT).siblings or []}
+        # One form of the weights, and none of the copies for other tools that lie in subfolders.
+        weights = next((shards for whole, shards in _WEIGHTS.items() if {whole, whole + _INDEX} & files), "*")
+        wanted = ["*.json", "*.jinja", "*.txt", "*.model", weights]
+        folder = snapshot_download(name, allow_patterns=wanted, ignore_patterns=["*/*"])
+    except GatedRepoError as error:
+        raise OospecError(
+            f"{name}: its licence must be accepted on the hub first, then log in: hf auth login"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise OutOfReach("the hub has no such model, or keeps it private") from error
+    except Exception as error:  # which kinds there are depends on the HTTP library that huggingface_hub was built on
+        raise OutOfReach(f"the hub cannot be reached ({type(error).__name__})") from error
+    finally:
+        hub_logging.set_verbosity(level)
+    if gap := missing(Path(folder)):
+        raise OospecError(f"{name}: the hub's copy has no {gap}")
+    return Path(folder)

@@ -1,0 +1,24 @@
+"""What an engine is opened with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class EngineConfig:
+    """``target``, ``sidecar``: a directory or a Hugging Face id. ``devices``: ``target,sidecar``; None picks them."""
+
+    target: str = DEFAULT_TARGET
+    sidecar: str | None = DEFAULT_SIDECAR
+    adapter: Path | None = None
+    devices: str | None = None
+    dtype: str = "bfloat16"
+    method: str = "oospec"
+    finish_waves: bool = False

@@ -1,0 +1,59 @@
+"""Devices by name: ``cuda:N``, ``cpu`` (all cores), ``cpu:N`` (one pinned core, one torch thread)."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from oospec_async.errors import OospecError
+
+
+@dataclass(frozen=True)
+class Device:
+    name: str
+    core: int | None = None  # the pinned core of ``cpu:N``
+
+    @property
+    def torch_name(self) -> str:
+        return "cpu" if self.name.startswith("cpu") else self.name
+
+
+def parse_device(name: str) -> Device:
+    """Raises OospecError for a name that is no device, and for a core that this process may not use."""
+    match = re.fullmatch(r"cpu|cpu:(\d+)|cuda|cuda:\d+", name)
+    if match is None:
+        raise OospecError(f"device {name!r}: unknown; use cuda:N, cpu, or cpu:N (one pinned core)")
+    if match[1] is None:
+        return Device("cuda:0" if name == "cuda" else name)
+    core, cores = int(match[1]), sorted(os.sched_getaffinity(0))
+    if core not in cores:
+        raise OospecError(f"device {name!r}: no such core; this process may use {', '.join(f'cpu:{c}' for c in cores)}")
+    return Device(name, core)
+
+
+def parse_devices(names: str) -> tuple[Device, Device]:
+    """``target,sidecar``; one name alone serves both. Raises OospecError."""
+    parts = [part.strip() for part in names.split(",")]
+    if len(parts) > 2:
+        raise OospecError(f"devices {names!r}: name one or two devices, target first")
+    return parse_device(parts[0]), parse_device(parts[-1])
+
+
+def default_devices() -> str:
+    """Two GPUs if there are two, one if there is one; else two pinned cores; else the CPU. Imports torch."""
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda:0,cuda:1" if torch.cuda.device_count() > 1 else "cuda:0,cuda:0"
+    cores = sorted(os.sched_getaffinity(0))
+    return f"cpu:{cores[0]},cpu:{cores[1]}" if len(cores) > 1 else "cpu,cpu"
+
+
+def claim(device: Device) -> None:
+    """Bind the calling thread to its device. To be called on the thread, before its first tensor."""
+    import torch
+
+    if device.core is not None:
+        os.sched_setaffinity(0, {device.core})
+        torch.set_num_threads(1)

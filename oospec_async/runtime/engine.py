@@ -1,0 +1,193 @@
+"""The engine: requests in, completions out; one target, at most one sidecar."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from oospec_async.completion import Chunk, Completion
+from oospec_async.decoding.drafters import drafters_of
+from oospec_async.decoding.drafters.base import Drafter
+from oospec_async.decoding.memory import Memory, Recollection
+from oospec_async.decoding.state import DecodeState, Setting
+from oospec_async.decoding.text import Codec
+from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.decoding.verify import Limits
+from oospec_async.dialects.around import observed_dialect
+from oospec_async.dialects.dialect import Dialect
+from oospec_async.errors import OospecError
+from oospec_async.request import Request
+from oospec_async.runtime.channel import Address, HintReader
+from oospec_async.runtime.config import EngineConfig, Report
+from oospec_async.runtime.executor import Executor
+from oospec_async.runtime.ports import SidecarPort, TargetPort, WaveReport
+from oospec_async.runtime.recorder import Recorder
+from oospec_async.runtime.rounds import Emit, Rounds
+from oospec_async.toolcall import parse_calls
+
+_FINISH_SECONDS = 30.0  # how long a recorder waits for a wave whose decode has ended
+
+
+class PromptPort(Protocol):
+    """Writes requests as prompts, and knows how the target may write calls."""
+
+    @property
+    def dialects(self) -> Sequence[Dialect]: ...
+
+    def ids(self, request: Request) -> list[int]: ...
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an engine is made of. ``curve``: seconds of a forward of the target, by tokens in the tree."""
+
+    target: TargetPort
+    executor: Executor
+    prompts: PromptPort
+    codec: Codec
+    curve: VerifyCurve
+    sidecar: SidecarPort | None = None
+    method: str = "oospec"
+    finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known
+
+
+class Engine:
+    """Serves requests one at a time, each by any method; the memory of earlier outputs is kept per method.
+
+    ``Engine.open`` loads models; the constructor takes parts that exist already, stubs among them.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.recorder = Recorder()
+        self._memories: defaultdict[str, Memory] = defaultdict(Memory)
+        self._turn = asyncio.Lock()
+        self._serial = 0
+
+    async def generate(self, request: Request, method: str | None = None) -> Completion:
+        """Decode a request to its end. Raises OospecError for one that cannot be served; cancelling is safe."""
+        return await self._serve(request, method or self.parts.method, lambda chunk: None)
+
+    async def stream(self, request: Request, method: str | None = None) -> AsyncIterator[Chunk | Completion]:
+        """Yield a chunk per round as it is committed, then the completion. Raises as ``generate`` does."""
+        queue: asyncio.Queue[Chunk | None] = asyncio.Queue()
+        task = asyncio.create_task(self._serve(request, method or self.parts.method, queue.put_nowait))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (chunk := await queue.get()) is not None:
+                yield chunk
+            yield await task
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    @staticmethod
+    def open(
+        config: EngineConfig | None = None, report: Report = lambda line: None
+    ) -> contextlib.AbstractAsyncContextManager[Engine]:
+        """Load models and start the sidecar; leaving the context closes both, workers included.
+
+        ``report`` is told, a line each, what is being done and which weights were taken. Raises OospecError on entry.
+        """
+        from oospec_async.runtime.open import open_engine  # imports torch
+
+        return open_engine(config or EngineConfig(), report)
+
+    def forget(self) -> None:
+        """Drop what earlier outputs have taught: the next request starts cold."""
+        self._memories.clear()
+
+    async def _serve(self, request: Request, method: str, emit: Emit) -> Completion:
+        drafters = drafters_of(method)
+        hinted = any(drafter.name == "hint" for drafter in drafters)
+        if hinted and self.parts.sidecar is None:
+            raise OospecError(f"method {method!r} takes hints, and no sidecar is loaded; open the engine with one")
+        async with self._turn:
+            self._serial += 1
+            start_ns = time.monotonic_ns()
+            prompt = self._prompt(request)
+            async with self._wave(request, self.parts.sidecar if hinted else None) as (reader, wave):
+                rounds = Rounds(self.parts.target, self.parts.executor, reader, self.recorder, request.id, method, emit)
+                memory = self._memories[method]
+                prefill = await rounds.prefill(prompt)
+                recollection = memory.recall(prefill.state)
+                state = DecodeState(self._setting(request, prompt, drafters, recollection))
+                await rounds.run(state, prefill)
+                memory.learn(
+                    state.output, prefill.state, recollection, observed_dialect(state.text, self.parts.prompts.dialects)
+                )
+                report = await self._report(wave)
+        self._record_wave(report, method)
+        metrics = rounds.metrics(start_ns, len(state.output), report)
+        return Completion(
+            request=request.id,
+            method=method,
+            text=state.text,
+            tokens=tuple(state.output),
+            sources=tuple(state.sources),
+            margins=tuple(rounds.margins),
+            calls=tuple(parse_calls(state.text)),
+            finish=state.finish or "length",
+            metrics=metrics,
+        )
+
+    def _prompt(self, request: Request) -> list[int]:
+        prompt, context = self.parts.prompts.ids(request), self.parts.target.context
+        if len(prompt) >= context:
+            raise OospecError(
+                f"request {request.id!r}: its prompt has {len(prompt)} tokens and the target's context is {context}; "
+                f"shorten the messages or offer fewer tools"
+            )
+        return prompt
+
+    def _setting(
+        self, request: Request, prompt: Sequence[int], drafters: Sequence[Drafter], recollection: Recollection
+    ) -> Setting:
+        parts = self.parts
+        room = parts.target.context - len(prompt)  # the output ends where the context does
+        return Setting(
+            prompt=prompt,
+            tools=request.tools,
+            limits=Limits(min(request.max_new_tokens, room), parts.target.end_tokens, request.stop),
+            codec=parts.codec,
+            dialects=parts.prompts.dialects,
+            drafters=drafters,
+            memory=recollection,
+            curve=parts.curve,
+            vocabulary=parts.target.vocabulary,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _wave(
+        self, request: Request, sidecar: SidecarPort | None
+    ) -> AsyncIterator[tuple[HintReader | None, asyncio.Task[WaveReport | None] | None]]:
+        """Launch a request's wave; it is cancelled when the request is through with it, however that ends."""
+        if sidecar is None:
+            yield None, None
+            return
+        address = Address(self._serial)
+        sidecar.reader.expect(address, request.tools)
+        wave = asyncio.create_task(sidecar.wave(address, request))
+        await asyncio.sleep(0)  # let it be sent before the prefill begins
+        try:
+            yield sidecar.reader, wave
+        finally:
+            wave.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await wave
+
+    async def _report(self, wave: asyncio.Task[WaveReport | None] | None) -> WaveReport | None:
+        if wave is None:
+            return None
+        await asyncio.wait([wave], timeout=_FINISH_SECONDS if self.parts.finish_waves else 0)
+        return wave.result() if wave.done() and not wave.cancelled() else None
+
+    def _record_wave(self, report: WaveReport | None, method: str) -> None:
+        for event in report.events if report is not None else ():
+            self.recorder.add(replace(event, method=method))

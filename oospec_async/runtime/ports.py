@@ -1,0 +1,71 @@
+"""What the engine needs of a target and of a sidecar: the seams where stubs and virtual ones stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from oospec_async.decoding.memory import State
+from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.request import Request
+from oospec_async.runtime.channel import Address, HintReader
+from oospec_async.runtime.recorder import Event
+
+
+@dataclass(frozen=True)
+class Step:
+    """One forward of the target: per node the next token, its likely successors, and the margin of the choice (logits).
+
+    ``state`` is the last hidden state of the prompt (prefill only). Times are monotonic nanoseconds on the executor.
+    """
+
+    predicted: Sequence[int]
+    successors: Sequence[Sequence[int]]
+    margins: Sequence[float]
+    start_ns: int
+    end_ns: int
+    state: State | None = None
+
+
+class TargetPort(Protocol):
+    """One request at a time: ``prefill`` begins it, each ``verify`` keeps the accepted path and runs the next tree."""
+
+    @property
+    def context(self) -> int: ...
+
+    @property
+    def vocabulary(self) -> int: ...
+
+    @property
+    def end_tokens(self) -> frozenset[int]: ...
+
+    def prefill(self, prompt: Sequence[int]) -> Step: ...
+
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step: ...
+
+    def calibrate(self) -> VerifyCurve: ...
+
+
+@dataclass(frozen=True)
+class WaveReport:
+    """How a wave went. Times are monotonic nanoseconds; ``events`` are those of the sidecar's process."""
+
+    start_ns: int
+    end_ns: int
+    cancelled: bool
+    events: tuple[Event, ...] = ()
+    error: str = ""
+
+
+class SidecarPort(Protocol):
+    """Runs waves somewhere else and publishes into the channel that ``reader`` reads."""
+
+    @property
+    def reader(self) -> HintReader: ...
+
+    async def wave(self, address: Address, request: Request) -> WaveReport | None:
+        """Run a wave until it ends; None if the sidecar failed. Cancelling the call cancels the wave; else no raise."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,115 @@
+"""The sidecar's own process: reads jobs as JSON lines from stdin, publishes hints, reports waves on stdout.
+
+Started as ``python -m oospec_async.runtime.sidecar_worker CONFIG``. It ends when its stdin ends, so it never outlives
+its parent.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from oospec_async.errors import OospecError
+from oospec_async.request import Request
+from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintWriter
+from oospec_async.runtime.devices import claim, parse_device
+from oospec_async.runtime.recorder import Event
+
+
+class _Jobs:
+    """Jobs from the parent, read on a thread of their own so that a cancellation is seen while a wave runs."""
+
+    def __init__(self, lines: IO[str]) -> None:
+        self.waves: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.cancelled: set[int] = set()
+        self._lines = lines
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self._lines:
+            job = json.loads(line)
+            if "cancel" in job:
+                self.cancelled.add(job["cancel"])
+            else:
+                self.waves.put(job)
+        os._exit(0)  # the parent is gone; nothing here is worth saving
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
+    config = json.loads(sys.argv[1])
+    reports = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever a library prints must not be taken for a report
+    jobs = _Jobs(sys.stdin)
+    try:
+        sidecar, example = _load(config)
+    except OospecError as error:
+        print(json.dumps({"fatal": str(error)}), file=reports)
+        return
+    block = memoryview(mmap.mmap(config["channel"], CHANNEL_SIZE))
+    print(json.dumps({"ready": os.getpid()}), file=reports)
+    while True:
+        job = jobs.waves.get()
+        report = _run(job, sidecar, example, HintWriter(block), jobs.cancelled)
+        print(json.dumps(report), file=reports)
+
+
+def _load(config: dict[str, Any]) -> tuple[Any, str]:
+    device = parse_device(config["device"])
+    claim(device)
+    from oospec_async.models.codec import TokenizerCodec
+    from oospec_async.models.greedy import GreedyRule
+    from oospec_async.models.guide import Guide
+    from oospec_async.models.load import load
+    from oospec_async.models.tree_model import TreeModel
+    from oospec_async.models.wave import Sidecar
+    from oospec_async.wave.questions import EXAMPLE
+
+    adapter = Path(config["adapter"]) if config["adapter"] else None
+    loaded = load(
+        Path(config["path"]), name=config["name"], dtype=config["dtype"], device=device.torch_name, adapter=adapter
+    )
+    model, codec = TreeModel(loaded.model), TokenizerCodec(loaded.tokenizer)
+    rule = GreedyRule.from_config(loaded.model.generation_config, config["name"])
+    return Sidecar(model, codec, Guide(codec, model.vocabulary), rule.end_tokens), "" if adapter else EXAMPLE
+
+
+def _run(job: dict[str, Any], sidecar: Any, example: str, writer: HintWriter, cancelled: set[int]) -> dict[str, Any]:
+    """One wave. Whatever goes wrong in it becomes part of the report."""
+    from oospec_async.models.wave import Wave
+
+    address = Address(job["serial"])
+    start = last = time.monotonic_ns()
+    events: list[Event] = []
+    error = ""
+    try:
+        request = Request.model_validate(job["request"])
+        for progress in Wave(sidecar, request, example).run():
+            now = time.monotonic_ns()
+            counts = {"tokens": progress.tokens} if progress.kind == "prefill" else {"branches": progress.tokens}
+            events.append(Event("sidecar", progress.kind, last, now, request.id, "", counts))
+            if progress.hint is not None:
+                size = writer.publish(address, progress.hint, now)
+                data = {"version": progress.hint.version, "bytes": size, "ready": progress.hint.ready_slots}
+                events.append(Event("channel", "publish", now, now, request.id, "", data))
+            last = now
+            if address.request in cancelled:
+                break
+    except Exception as failure:  # a wave is advice: it may fail, the process stays
+        error = f"{type(failure).__name__}: {failure}"
+    done = {"start_ns": start, "end_ns": time.monotonic_ns(), "cancelled": address.request in cancelled, "error": error}
+    cancelled.discard(address.request)
+    return {"serial": address.request, **done, "events": [asdict(event) for event in events]}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Answers of slots: when one is finished, which value it is, and how answers join to a hint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oospec_async.dialects.scan import Whole, scan
+from oospec_async.hints import CallHint, Hint
+from oospec_async.request import Json, Parameter
+from oospec_async.wave.questions import SlotKey
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A slot's value; ``omitted``: the argument is not to be written."""
+
+    value: Json = None
+    omitted: bool = False
+
+
+def is_finished(text: str) -> bool:
+    """Whether an answer is whole: its line has ended, or its JSON string, array or object is closed."""
+    body = text.lstrip(" ")
+    if "\n" in body:
+        return True
+    if body[:1] not in ('"', "[", "{"):
+        return False
+    wrapped = '{"v": ' + body + "}"  # the scanner reads objects
+    found = scan(wrapped)
+    return isinstance(found, Whole)
+
+
+def read_answer(text: str, parameter: Parameter) -> Answer | None:
+    """The value in an answer's text; None if it is no value of the parameter's kind."""
+    body = text.strip(" ").split("\n", 1)[0].strip()
+    if not body:
+        return None
+    try:
+        value = json.loads(body, strict=False)
+    except (ValueError, RecursionError):
+        value = body
+    if value is None:
+        return None if parameter.required else Answer(omitted=True)
+    return _coerced(value, parameter)
+
+
+def _coerced(value: Json, parameter: Parameter) -> Answer | None:
+    kind = parameter.kind
+    if isinstance(value, str) and kind in ("integer", "number", "boolean", "array", "object"):
+        try:
+            value = json.loads(value.lower() if kind == "boolean" else value)
+        except (ValueError, RecursionError):
+            return None
+    if kind == "string" and not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return Answer(value) if _fits(value, kind) else None
+
+
+def _fits(value: Json, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind in ("boolean", "any")
+    return kind not in _PYTHON_TYPES or isinstance(value, _PYTHON_TYPES[kind])
+
+
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+    "boolean": (bool,),
+}
+
+
+def join(function: str, answers: Mapping[SlotKey, Answer], version: int) -> Hint:
+    """The hint for a call of ``function``, with the answers that are ready."""
+    mine = {name: answer for (called, name), answer in answers.items() if called == function}
+    values = {name: answer.value for name, answer in mine.items() if not answer.omitted}
+    omitted = frozenset(name for name, answer in mine.items() if answer.omitted)
+    return Hint((CallHint(function, values, omitted),), version)

@@ -1,0 +1,107 @@
+"""Rows of public tool-calling sets to request lines: `python tools/prepare_data.py FORMAT SOURCE [--out FILE]`.
+
+Every row becomes one request; where a row is malformed, the rule that was applied is counted on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import click
+from data_formats import FORMATS
+from data_formats.base import Notes, Object, check_gold
+from data_formats.source import find, read_rows
+
+from oospec_async.errors import OospecError
+from oospec_async.request import parse_request
+
+
+def prepare(name: str, path: Path, limit: int | None, max_new_tokens: int | None, notes: Notes) -> list[Object]:
+    """The requests that a file's first ``limit`` rows make. Raises OospecError naming the file, line and field."""
+    made = FORMATS[name](path, notes)
+    requests: list[Object] = []
+    seen: set[str] = set()
+    for row in islice(read_rows(path), limit):
+        raw = made.request(row)
+        if max_new_tokens is not None:
+            raw["max_new_tokens"] = max_new_tokens
+        if raw["id"] in seen:
+            notes.add("id used twice; a number is appended", row.where)
+            raw["id"] = next(new for n in range(2, len(seen) + 3) if (new := f"{raw['id']}-{n}") not in seen)
+        seen.add(raw["id"])
+        check_gold(parse_request(raw, row.where), raw.get("gold", []), row.where, notes)
+        requests.append(raw)
+    return requests
+
+
+def write(text: str, out: Path | None) -> None:
+    """Write a whole file or nothing; without a path, to stdout. Raises OospecError."""
+    data, target = text.encode(), Path(os.path.realpath(out)) if out else None
+    try:
+        if target is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        elif target.exists() and not target.is_file():
+            raise OospecError(f"{out}: not a regular file; name another, or leave out --out to write to stdout")
+        else:
+            draft = target.with_name(f".{target.name}.{os.getpid()}")
+            try:
+                draft.write_bytes(data)
+                os.replace(draft, target)
+            finally:
+                draft.unlink(missing_ok=True)
+    except BrokenPipeError:
+        # Whoever reads has enough, as `head`; the interpreter must not flush into the closed pipe when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise OospecError(f"{out or 'stdout'}: cannot write: {error.strerror}") from None
+
+
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"Formats: {', '.join(sorted(FORMATS))}."
+)
+@click.argument("format_", metavar="FORMAT", type=click.Choice(sorted(FORMATS)))
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--category", help="Which file to take, where SOURCE is a directory: simple_python, parallel, …")
+@click.option("--limit", type=click.IntRange(min=1), help="Take the first so many rows.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write here, whole or not at all; default: stdout.")
+@click.option("--max-new-tokens", type=click.IntRange(min=1), help="A limit to write into every request.")
+def command(
+    format_: str, source: Path, category: str | None, limit: int | None, out: Path | None, max_new_tokens: int | None
+) -> None:
+    """Turn rows of a public tool-calling set into requests, one JSON object a line.
+
+    SOURCE is a .json, .jsonl or .jsonl.gz file, or a directory of such.
+    """
+    notes = Notes()
+    path = find(source, category)
+    requests = prepare(format_, path, limit, max_new_tokens, notes)
+    write("".join(json.dumps(request, ensure_ascii=False) + "\n" for request in requests), out)
+    for line in notes.lines():
+        print(f"note: {line}", file=sys.stderr)
+    print(f"{path}: {len(requests)} requests", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
+    try:
+        command.main(argv, prog_name="prepare_data.py", standalone_mode=False)
+    except click.Abort:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except click.ClickException as error:
+        print(f"error: {' '.join(error.format_message().split())}", file=sys.stderr)
+        return 2
+    except OospecError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
