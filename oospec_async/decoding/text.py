@@ -46,12 +46,12 @@ class OutputText:
         return self.text.rstrip(_BROKEN)
 
 
-def continue_tokens(codec: Codec, committed: Sequence[int], continuation: str) -> list[int]:
+def continue_tokens(codec: Codec, committed: Sequence[int], continuation: str, *, final: bool = False) -> list[int]:
     """Tokens of ``continuation`` after ``committed``, as one text would be tokenised.
 
     The continuation is encoded together with the last committed tokens, and the longest window of them that comes back
-    unchanged decides; a target that split its text unusually shortens the window. The last token is withheld: what
-    follows could merge with it, and the round yields the token after the draft anyway.
+    unchanged decides; a target that split its text unusually shortens the window. The last token is withheld unless
+    the text is ``final``: what follows could merge with it, and the round yields the token after the draft anyway.
     """
     for size in range(min(_WINDOW, len(committed)), -1, -1):
         tail = list(committed[len(committed) - size :])
@@ -60,5 +60,5 @@ def continue_tokens(codec: Codec, committed: Sequence[int], continuation: str) -
             continue
         ids = codec.encode(context + continuation)
         if ids[:size] == tail:
-            return ids[size:-1]
+            return ids[size:] if final else ids[size:-1]
     return []

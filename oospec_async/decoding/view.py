@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,15 @@ from oospec_async.hints import Hint
 from oospec_async.request import Tool
 
 _LONGEST_CONTINUATION = 1000  # characters; bounds the time that a monstrous hint can cost
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A continuation as text, and the chance that its first token is right. ``final``: the output may end with it."""
+
+    text: str
+    prior: float
+    final: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,12 @@ class View:
         """The last committed token: the root of the draft tree."""
         return self.output[-1] if self.output else self.prompt[-1]
 
-    def continuation(self, text: str, source: str, prior: float, survival: float) -> list[Candidate]:
-        """A candidate for a continuation given as text; empty if no token of it is certain enough to draft."""
-        tokens = continue_tokens(self.codec, self.output, text[:_LONGEST_CONTINUATION])
-        return [Candidate(tuple(tokens), source, prior, survival)] if tokens else []
+    def candidates(self, drafts: Iterable[Draft], source: str, survival: float) -> list[Candidate]:
+        """Continuations as tokens; those of which no token is certain enough to draft are left out."""
+        found = []
+        for draft in drafts:
+            text = draft.text[:_LONGEST_CONTINUATION]
+            tokens = continue_tokens(self.codec, self.output, text, final=draft.final and text == draft.text)
+            if draft.text and tokens:
+                found.append(Candidate(tuple(tokens), source, draft.prior, survival))
+        return found

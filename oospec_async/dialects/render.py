@@ -58,7 +58,8 @@ def continue_object(text: str, cursor: Cursor, expected: dict[str, Json], spacin
     """Write the rest of the object that ``text`` ends in, expecting it to become ``expected``.
 
     Finished members are left as they are, whatever was expected of them; expected members that are missing follow in
-    their order. Where the unfinished key or value is no beginning of what is expected, nothing is written.
+    their order. An unknown value that is being written is taken for finished. Where the unfinished key or value is no
+    beginning of what is expected, nothing is written.
     """
     frames = cursor.frames
     containers: list[Json] = [expected]
@@ -140,8 +141,10 @@ def _left(frame: Frame, container: Json, cursor: Cursor | None) -> list[tuple[st
         return begun + [item for item in left if item is not begun[0]]
     if cursor.at in (At.COLON, At.IN_STRING, At.IN_SCALAR) or (cursor.at is At.VALUE and frame.is_object):
         value = _member(container, frame.key)
-        if cursor.at is At.IN_SCALAR and isinstance(value, Unknown):
+        if isinstance(value, Unknown) and cursor.at is At.IN_SCALAR:
             value = _Raw(cursor.partial)  # a number of unknown length: take it for finished
+        elif isinstance(value, Unknown) and not value.options and cursor.at is At.IN_STRING and len(cursor.partial) > 1:
+            value = _Raw(cursor.partial + '"')  # likewise a string
         return [(frame.key, value), *(item for item in left if item[0] != frame.key)]
     return left
 

@@ -42,8 +42,8 @@ async def open_engine(config: EngineConfig, report: Report) -> AsyncIterator[Eng
         report("loading")
         starting = asyncio.ensure_future(sidecar.start() if sidecar is not None else asyncio.sleep(0))
         stack.callback(starting.cancel)
-        where = {"dtype": config.dtype, "device": target_device.torch_name}
-        loaded = await executor.run(lambda: load(files.path, name=config.target, **where))
+        device = target_device.torch_name
+        loaded = await executor.run(lambda: load(files.path, name=config.target, dtype=config.dtype, device=device))
         rule = GreedyRule.from_config(loaded.model.generation_config, config.target)
         target = Target(TreeModel(loaded.model), rule)
         await starting  # loading must not disturb the measurement

@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oospec_async.decoding.tree import Candidate
-from oospec_async.decoding.view import View
+from oospec_async.decoding.view import Draft, View
 from oospec_async.dialects.around import closing_left, opening_left
 from oospec_async.dialects.dialect import Dialect
 from oospec_async.dialects.render import Unknown, continue_object, render_object
-from oospec_async.dialects.scan import Cursor, unquote
+from oospec_async.dialects.scan import At, Cursor, unquote
 from oospec_async.dialects.site import keys_of
-from oospec_async.hints import CallHint
+from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Json
 
 _PRIOR, _SURVIVAL = 0.8, 0.98
+_OTHER_VALUE_ENDS = 0.3  # chance that a value unlike the hint's ends with the next token
 _OPENERS = (1.0, 0.4)  # share of the prior by rank of the dialect
 
 
@@ -29,45 +30,60 @@ class HintDrafter:
     def propose(self, view: View) -> list[Candidate]:
         if view.hint is None or view.site.thinking:
             return []
-        return [
-            c for text, prior in _drafts(view) if text for c in view.continuation(text, self.name, prior, _SURVIVAL)
-        ]
+        return view.candidates(_drafts(view, view.hint), self.name, _SURVIVAL)
 
 
-def _drafts(view: View) -> list[tuple[str, float]]:
+def _drafts(view: View, hint: Hint) -> list[Draft]:
     site, dialect = view.site, view.dialects[0]
-    calls = view.hint.calls[len(site.calls) :] if view.hint is not None else ()
+    calls = hint.calls[len(site.calls) :]
     if site.cursor is not None:
-        return [(_inside(view, site.cursor, calls, dialect), _PRIOR)] if calls else []
+        return [_inside(view, site.cursor, calls, dialect)] if calls else []
     if not calls:
         closer = closing_left(view.text, site, dialect) if site.calls else None
-        return [(closer, _PRIOR)] if closer else []
-    openers = [(opening_left(view.text, site, d), d, share) for d, share in zip(view.dialects, _OPENERS, strict=False)]
-    return [(opener + _calls(view, calls, d), _PRIOR * share) for opener, d, share in openers if opener is not None]
+        return [Draft(closer, _PRIOR, final=True)] if closer else []
+    drafts = []
+    for dialect, share in zip(view.dialects, _OPENERS, strict=False):
+        opener = opening_left(view.text, site, dialect)
+        if opener is not None:
+            text, final = _calls(view, calls, dialect)
+            drafts.append(Draft(opener + text, _PRIOR * share, final))
+    return drafts
 
 
-def _inside(view: View, cursor: Cursor, calls: Sequence[CallHint], dialect: Dialect) -> str:
+def _inside(view: View, cursor: Cursor, calls: Sequence[CallHint], dialect: Dialect) -> Draft:
     """The rest of the unfinished call, and the calls after it."""
     root = cursor.frames[0]
     name_key, arguments_key = keys_of(root)
     named = root.members.get(name_key) if name_key is not None else None
     if named is not None and unquote(named) != calls[0].function:
-        return ""
-    written = replace(
-        dialect, name_key=name_key or dialect.name_key, arguments_key=arguments_key or dialect.arguments_key
-    )
-    part = continue_object(view.text, cursor, _expected(view, calls[0], written), dialect.spacing)
-    written = replace(written, spacing=dialect.spacing.observed(cursor.gaps))
-    return part.text + (_after(view, calls[1:], written) if part.whole else "")
+        return Draft("", 0.0)
+    keys = (name_key or dialect.name_key, arguments_key or dialect.arguments_key)
+    dialect = replace(dialect, name_key=keys[0], arguments_key=keys[1])
+    expected, prior = _expected(view, calls[0], dialect), _PRIOR
+    part = continue_object(view.text, cursor, expected, dialect.spacing)
+    if not part.text and cursor.at in (At.IN_STRING, At.IN_SCALAR) and root.key == arguments_key:
+        expected[keys[1]][cursor.frames[1].key] = Unknown()
+        part, prior = continue_object(view.text, cursor, expected, dialect.spacing), _OTHER_VALUE_ENDS
+    if not part.whole:
+        return Draft(part.text, prior)
+    rest, final = _after(view, calls[1:], replace(dialect, spacing=dialect.spacing.observed(cursor.gaps)))
+    return Draft(part.text + rest, prior, final)
 
 
-def _calls(view: View, calls: Sequence[CallHint], dialect: Dialect) -> str:
+def _calls(view: View, calls: Sequence[CallHint], dialect: Dialect) -> tuple[str, bool]:
+    """The objects of ``calls`` and what stands between and after them; whether that is all."""
     part = render_object(_expected(view, calls[0], dialect), dialect.spacing)
-    return part.text + (_after(view, calls[1:], dialect) if part.whole else "")
+    if not part.whole:
+        return part.text, False
+    rest, final = _after(view, calls[1:], dialect)
+    return part.text + rest, final
 
 
-def _after(view: View, calls: Sequence[CallHint], dialect: Dialect) -> str:
-    return dialect.between + _calls(view, calls, dialect) if calls else dialect.closer
+def _after(view: View, calls: Sequence[CallHint], dialect: Dialect) -> tuple[str, bool]:
+    if not calls:
+        return dialect.closer, True
+    text, final = _calls(view, calls, dialect)
+    return dialect.between + text, final
 
 
 def _expected(view: View, call: CallHint, dialect: Dialect) -> dict[str, Json]:

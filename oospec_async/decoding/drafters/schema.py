@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from oospec_async.decoding.tree import Candidate
-from oospec_async.decoding.view import View
+from oospec_async.decoding.view import Draft, View
 from oospec_async.dialects.around import closing_left, opening_left
 from oospec_async.dialects.render import Continuation, Partial, Unknown, continue_object, render_object
 from oospec_async.dialects.scan import At, unquote
@@ -23,7 +23,7 @@ _OPTIONS = 8  # alternatives drafted at one place
 _OPENINGS = {"string": '"', "array": "[", "object": "{"}
 _KEY_KNOWN = (At.COLON, At.VALUE, At.IN_STRING, At.IN_SCALAR)
 
-Draft = tuple[str, float]  # a continuation and the chance that it is right
+_STRING_ENDS = 0.3  # chance that an unknown string ends with the next token
 
 
 class Schema:
@@ -33,7 +33,7 @@ class Schema:
         if view.site.thinking or not view.tools:
             return []
         drafts = _inside(view) if view.site.cursor is not None else _outside(view)
-        return [c for text, prior in drafts if text for c in view.continuation(text, self.name, prior, _SURVIVAL)]
+        return view.candidates(drafts, self.name, _SURVIVAL)
 
 
 def _inside(view: View) -> Iterator[Draft]:
@@ -49,18 +49,21 @@ def _inside(view: View) -> Iterator[Draft]:
         arguments = cursor.frames[1]
         writing = len(cursor.frames) > 2 or cursor.at in _KEY_KNOWN
         seen = [*arguments.members, *([arguments.key] if writing and arguments.key not in arguments.members else [])]
+    guessed = cursor.at is At.IN_STRING and named is not None
+    certainty = _STRING_ENDS if guessed else _LITERAL
     for tool in tools[:_OPTIONS]:
         for arguments_left, chance in _orders(tool, seen):
             expected = {name_key or dialect.name_key: tool.name, arguments_key or dialect.arguments_key: arguments_left}
             for part in _fork(expected, lambda e: continue_object(view.text, cursor, e, dialect.spacing)):
-                yield part.text + (dialect.closer if part.whole else ""), _LITERAL * chance / len(tools)
+                closer = dialect.closer if part.whole else ""
+                yield Draft(part.text + closer, certainty * chance / len(tools), final=part.whole)
 
 
 def _outside(view: View) -> Iterator[Draft]:
     """The rest of what follows a finished call, and the beginnings of a next one."""
     site = view.site
     if site.calls and (closer := closing_left(view.text, site, view.dialects[0])):
-        yield closer, _LITERAL
+        yield Draft(closer, _LITERAL, final=True)
     for dialect, chance in zip(view.dialects, _OPENERS, strict=False):
         opener = opening_left(view.text, site, dialect)
         if opener is None:
@@ -69,7 +72,8 @@ def _outside(view: View) -> Iterator[Draft]:
             arguments, _ = next(_orders(tool, []))
             expected = {dialect.name_key: tool.name, dialect.arguments_key: arguments}
             for part in _fork(expected, lambda e, dialect=dialect: render_object(e, dialect.spacing)):  # type: ignore[misc]
-                yield opener + part.text + (dialect.closer if part.whole else ""), chance / len(view.tools)
+                closer = dialect.closer if part.whole else ""
+                yield Draft(opener + part.text + closer, chance / len(view.tools), final=part.whole)
 
 
 def _orders(tool: Tool, seen: list[str]) -> Iterator[tuple[dict[str, Json], float]]:
