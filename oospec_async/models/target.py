@@ -21,7 +21,7 @@ class Target:
     """One request at a time: ``prefill`` begins it, each ``verify`` keeps the accepted path and runs the next tree."""
 
     def __init__(self, model: TreeModel, rule: GreedyRule) -> None:
-        self._model = model
+        self.model = model
         self._rule = rule
         self._committed: list[int] = []
         self._tree: Sequence[int] = ()
@@ -29,11 +29,11 @@ class Target:
 
     @property
     def context(self) -> int:
-        return self._model.context
+        return self.model.context
 
     @property
     def vocabulary(self) -> int:
-        return self._model.vocabulary
+        return self.model.vocabulary
 
     @property
     def end_tokens(self) -> frozenset[int]:
@@ -42,10 +42,10 @@ class Target:
     def prefill(self, prompt: Sequence[int]) -> Step:
         """Forget the last request and read a prompt. The step's one node is the prompt's last token."""
         start = time.monotonic_ns()
-        self._model.truncate(0)
-        logits = self._model.extend(prompt, range(-1, len(prompt) - 1), wanted=[len(prompt) - 1])
+        self.model.truncate(0)
+        logits = self.model.extend(prompt, range(-1, len(prompt) - 1), wanted=[len(prompt) - 1])
         self._committed, self._tree, self._base = list(prompt), prompt[-1:], len(prompt) - 1
-        self._model.keep(range(len(prompt)))
+        self.model.keep(range(len(prompt)))
         choice = self._rule.choose(logits.rows, self._committed, [()])
         state = np.asarray(logits.state.float().cpu().numpy())
         return Step(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns(), state)
@@ -53,7 +53,7 @@ class Target:
     def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
         """Keep ``path`` of the last tree (nodes, root first), then run a tree whose root follows it."""
         start = time.monotonic_ns()
-        model = self._model
+        model = self.model
         if model.trunk == self._base:  # a prompt is kept already
             model.keep([self._base + node for node in path])
         self._committed += [self._tree[node] for node in path[1:]] + [tokens[0]]
@@ -70,12 +70,12 @@ class Target:
         for size in (n for n in _CURVE_SIZES if length + n <= self.context):
             times = []
             for _ in range(_CURVE_REPEATS):
-                self._base, self._tree, self._committed = self._model.trunk + 1, (), []
+                self._base, self._tree, self._committed = self.model.trunk + 1, (), []
                 step = self.verify((), [0] * size, range(-1, size - 1))
-                self._model.truncate(length)
+                self.model.truncate(length)
                 times.append((step.end_ns - step.start_ns) / 1e9)
             samples.append((size, max([min(times), *(seconds for _, seconds in samples)])))
-        self._model.truncate(0)
+        self.model.truncate(0)
         return VerifyCurve(tuple(samples))
 
 

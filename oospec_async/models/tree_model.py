@@ -33,7 +33,7 @@ class TreeModel:
         self.context: int = int(max_rows or model.config.max_position_embeddings)
         self.vocabulary: int = int(model.get_output_embeddings().weight.shape[0])
         self.trunk = 0
-        self._model = model
+        self.model = model
         self._body = model.get_decoder()
         self._head = model.get_output_embeddings()
         self._device: torch.device = self._head.weight.device

@@ -64,7 +64,7 @@ class HintWriter:
         fields = (address.request, now_ns, address.epoch, address.call, version)
         _HEADER.pack_into(block, _SEQUENCE.size, *fields, len(payload), _checksum(fields, payload))
         block[_START : _START + len(payload)] = payload
-        _SEQUENCE.pack_into(block, 0, sequence + 1)
+        _SEQUENCE.pack_into(block, 0, (sequence + 1) % (1 << 64))
 
 
 class HintReader:

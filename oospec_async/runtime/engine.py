@@ -21,6 +21,7 @@ from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.around import observed_dialect
 from oospec_async.dialects.dialect import Dialect
 from oospec_async.errors import OospecError
+from oospec_async.provenance import Setup
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address, HintReader
 from oospec_async.runtime.config import EngineConfig, Report
@@ -52,6 +53,7 @@ class Parts:
     codec: Codec
     curve: VerifyCurve
     sidecar: SidecarPort | None = None
+    setup: Setup | None = None  # what it was made with, where real models were loaded
     method: str = "oospec"
     finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known
 
@@ -98,6 +100,10 @@ class Engine:
         from oospec_async.runtime.open import open_engine  # imports torch
 
         return open_engine(config or EngineConfig(), report)
+
+    def check(self, request: Request) -> None:
+        """Raises OospecError if the request cannot be served, without serving it."""
+        self._prompt(request)
 
     def forget(self) -> None:
         """Drop what earlier outputs have taught: the next request starts cold."""
@@ -174,19 +180,19 @@ class Engine:
         address = Address(self._serial)
         sidecar.reader.expect(address, request.tools)
         wave = asyncio.create_task(sidecar.wave(address, request))
-        await asyncio.sleep(0)  # let it be sent before the prefill begins
         try:
+            await asyncio.sleep(0)  # let it be sent before the prefill begins
             yield sidecar.reader, wave
         finally:
             wave.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await wave
+            await asyncio.wait([wave])
 
     async def _report(self, wave: asyncio.Task[WaveReport | None] | None) -> WaveReport | None:
         if wave is None:
             return None
         await asyncio.wait([wave], timeout=_FINISH_SECONDS if self.parts.finish_waves else 0)
-        return wave.result() if wave.done() and not wave.cancelled() else None
+        ended = wave.done() and not wave.cancelled() and wave.exception() is None
+        return wave.result() if ended else None
 
     def _record_wave(self, report: WaveReport | None, method: str) -> None:
         for event in report.events if report is not None else ():

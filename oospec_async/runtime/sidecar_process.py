@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import mmap
 import os
 import sys
-import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
@@ -20,9 +23,10 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.ports import WaveReport
 from oospec_async.runtime.recorder import Event
 
+_COMMAND = (sys.executable, "-m", "oospec_async.runtime.sidecar_worker")
 _BACK_OFF = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)  # seconds before a restart, by failures in a row
 _FULL_PIPE = 1 << 20  # bytes that wait for a worker which does not read; no further jobs are sent then
-_LINE_LIMIT = 1 << 24
+_LINE_LIMIT = 1 << 18  # bytes of a report; an honest one has some thousands
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,44 @@ class SidecarConfig:
     adapter: Path | None = None
 
 
+_Count = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
+
+
+class _Event(BaseModel):
+    track: Literal["sidecar", "channel"]
+    name: str
+    start_ns: _Count
+    end_ns: _Count
+    request: str
+    data: dict[str, _Count]
+
+
+class _Report(BaseModel):
+    """What a worker says of a wave. Nothing else of it is believed."""
+
+    start_ns: _Count
+    end_ns: _Count
+    cancelled: bool
+    error: str
+    events: list[_Event]
+
+    def believed(self) -> WaveReport:
+        """Raises ValueError where time runs backwards."""
+        times = [self.start_ns, *(time for e in self.events for time in (e.start_ns, e.end_ns)), self.end_ns]
+        if times != sorted(times):
+            raise ValueError("time runs backwards")
+        events = tuple(Event(e.track, e.name, e.start_ns, e.end_ns, e.request, "", dict(e.data)) for e in self.events)
+        return WaveReport(self.start_ns, self.end_ns, self.cancelled, events, self.error)
+
+
+def _shared_memory(size: int) -> int:
+    """A file descriptor of memory that no process can shrink: reading a page that is gone would end the reader."""
+    memory = os.memfd_create("oospec-hints", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(memory, size)
+    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    return memory
+
+
 class SidecarProcess:
     """A SidecarPort whose waves run in a child process.
 
@@ -41,11 +83,14 @@ class SidecarProcess:
     ``wave`` (which a round never awaits) and, for a moment, ``close``.
     """
 
-    def __init__(self, config: SidecarConfig) -> None:
+    def __init__(
+        self, config: SidecarConfig, *, command: Sequence[str] = _COMMAND, back_off: Sequence[float] = _BACK_OFF
+    ) -> None:
+        """``command`` starts a worker, its configuration appended; ``back_off``: seconds before each restart."""
         self._config = config
-        with tempfile.TemporaryFile() as file:
-            file.truncate(CHANNEL_SIZE)
-            self._channel = os.dup(file.fileno())
+        self._command = command
+        self._back_off = back_off
+        self._channel = _shared_memory(CHANNEL_SIZE)
         self._block = mmap.mmap(self._channel, CHANNEL_SIZE)
         self._reader = HintReader(memoryview(self._block))
         self._process: asyncio.subprocess.Process | None = None
@@ -93,28 +138,42 @@ class SidecarProcess:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._supervisor
             self._supervisor = None
+        if self._channel >= 0:
             os.close(self._channel)
+            self._channel = -1
 
     async def _supervise(self, started: asyncio.Future[None]) -> None:
         failures = 0
         while True:
-            process = await self._spawn()
+            was_ready, ending = False, ""
             try:
-                await self._listen(process, started)
-            finally:
-                was_ready, self._ready, self._process = self._ready, False, None
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                code = await process.wait()
-                for report in self._waiting.values():
-                    if not report.done():
-                        report.set_result(None)
+                process = await self._spawn()
+            except OSError as error:
+                ending = f"its process cannot be started: {error}"
+            else:
+                was_ready, code = await self._live(process, started)
+                ending = f"its process ended with code {code}"
             if not started.done():
-                started.set_exception(OospecError(f"sidecar {self._config.name}: its process ended with code {code}"))
-                return
+                started.set_exception(OospecError(f"sidecar {self._config.name}: {ending}"))
+            if started.cancelled() or started.exception() is not None:
+                return  # start() has failed: nobody waits for a worker
             failures = 0 if was_ready else failures + 1
-            await asyncio.sleep(_BACK_OFF[min(failures, len(_BACK_OFF) - 1)])
+            await asyncio.sleep(self._back_off[min(failures, len(self._back_off) - 1)])
             self.restarts += 1
+
+    async def _live(self, process: asyncio.subprocess.Process, started: asyncio.Future[None]) -> tuple[bool, int]:
+        """Serve with a worker until it ends. Returns whether it became ready, and its exit code."""
+        try:
+            await self._listen(process, started)
+        finally:
+            was_ready, self._ready, self._process = self._ready, False, None
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            code = await process.wait()
+            for report in self._waiting.values():
+                if not report.done():
+                    report.set_result(None)
+        return was_ready, code
 
     async def _spawn(self) -> asyncio.subprocess.Process:
         config = self._config
@@ -127,9 +186,7 @@ class SidecarProcess:
             "channel": self._channel,
         }
         return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "oospec_async.runtime.sidecar_worker",
+            *self._command,
             json.dumps(argument),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -139,10 +196,17 @@ class SidecarProcess:
         )
 
     async def _listen(self, process: asyncio.subprocess.Process, started: asyncio.Future[None]) -> None:
-        """Take the worker's reports until it ends."""
+        """Take the worker's reports until it ends, or writes a line without an end."""
         assert process.stdout is not None
         self._process = process
-        async for line in process.stdout:
+        while True:
+            try:
+                line = await process.stdout.readline()
+            except ValueError:  # beyond the limit
+                return
+            if not line:
+                return
+            await asyncio.sleep(0)  # a flood must not keep the loop from its rounds
             try:
                 message = json.loads(line)
                 if "fatal" in message and not started.done():
@@ -154,15 +218,13 @@ class SidecarProcess:
                         started.set_result(None)
                 elif "serial" in message:
                     self._report(message)
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, RecursionError):
                 continue  # not a report of ours: what the sidecar says is advice
 
     def _report(self, message: dict[str, Any]) -> None:
-        report = self._waiting.get(message["serial"])
-        if report is not None and not report.done():
-            events = tuple(Event(**event) for event in message["events"])
-            times = message["start_ns"], message["end_ns"]
-            report.set_result(WaveReport(*times, message["cancelled"], events, message["error"]))
+        waiting = self._waiting.get(message["serial"])
+        if waiting is not None and not waiting.done():
+            waiting.set_result(_Report.model_validate(message).believed())
 
     def _send(self, process: asyncio.subprocess.Process, job: dict[str, Any]) -> None:
         assert process.stdin is not None

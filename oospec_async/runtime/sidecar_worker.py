@@ -93,7 +93,8 @@ def _run(job: dict[str, Any], sidecar: Any, example: str, writer: HintWriter, ca
     error = ""
     try:
         request = Request.model_validate(job["request"])
-        for progress in Wave(sidecar, request, example).run():
+        steps = Wave(sidecar, request, example).run()
+        while address.request not in cancelled and (progress := next(steps, None)) is not None:
             now = time.monotonic_ns()
             counts = {"tokens": progress.tokens} if progress.kind == "prefill" else {"branches": progress.tokens}
             events.append(Event("sidecar", progress.kind, last, now, request.id, "", counts))
@@ -102,8 +103,6 @@ def _run(job: dict[str, Any], sidecar: Any, example: str, writer: HintWriter, ca
                 data = {"version": progress.hint.version, "bytes": size, "ready": progress.hint.ready_slots}
                 events.append(Event("channel", "publish", now, now, request.id, "", data))
             last = now
-            if address.request in cancelled:
-                break
     except Exception as failure:  # a wave is advice: it may fail, the process stays
         error = f"{type(failure).__name__}: {failure}"
     done = {"start_ns": start, "end_ns": time.monotonic_ns(), "cancelled": address.request in cancelled, "error": error}

@@ -1,0 +1,126 @@
+"""``oospec-run``: run real tool calls and compare methods."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oospec_async.decoding.drafters import METHODS, drafters_of
+from oospec_async.errors import OospecError
+from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
+from oospec_async.models.fetch import main as fetch_models
+from oospec_async.request import Request, read_requests
+from oospec_async.run import RunOptions, check, run
+from oospec_async.runtime.config import EngineConfig
+from oospec_async.runtime.devices import parse_devices
+
+_PACKAGE = Path(__file__).parent
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("requests", required=False, type=click.Path(path_type=Path))
+@click.option("--live", is_flag=True, help="Run real models on this machine.")
+@click.option("--fetch", is_flag=True, help="Only fetch the weights of --target and --sidecar, then stop.")
+@click.option("--target", default=DEFAULT_TARGET, show_default=True, help="Directory or Hugging Face id.")
+@click.option("--sidecar", default=DEFAULT_SIDECAR, show_default=True, help="Directory or Hugging Face id.")
+@click.option("--adapter", type=click.Path(path_type=Path), help="LoRA adapter of the sidecar (peft format).")
+@click.option("--devices", help="TARGET,SIDECAR: cuda:N, cpu, or cpu:N (one pinned core). Default: what is there.")
+@click.option("--method", help=f"One of {', '.join(METHODS)}, or drafters joined by +. Default: oospec.")
+@click.option("--compare", help="Methods joined by commas, the baseline first, such as ar,toolspec,oospec.")
+@click.option("--limit", type=click.IntRange(min=1), help="Serve only so many requests.")
+@click.option("--max-new-tokens", type=click.IntRange(min=1), help="Instead of each request's own limit.")
+@click.option("--dtype", type=click.Choice(["bfloat16", "float32", "float16"]), default="bfloat16", show_default=True)
+@click.option("--record", type=click.Path(path_type=Path), metavar="TRACE.json", help="Write a trace of the run.")
+@click.option("--timeline", type=click.Path(path_type=Path), metavar="FILE.html|.json", help="Draw both devices.")
+@click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout.")
+def command(
+    requests: Path | None,
+    live: bool,
+    fetch: bool,
+    target: str,
+    sidecar: str,
+    adapter: Path | None,
+    devices: str | None,
+    method: str | None,
+    compare: str | None,
+    limit: int | None,
+    max_new_tokens: int | None,
+    dtype: str,
+    record: Path | None,
+    timeline: Path | None,
+    as_json: bool,
+) -> None:
+    """Decode the tool calls of REQUESTS (JSON Lines in the OpenAI format; default: the examples that come along)."""
+    if fetch:
+        sys.exit(fetch_models([target, sidecar]))
+    if not live:
+        raise OospecError("say --live to run real models on this machine, or --fetch to only fetch their weights")
+    if method is not None and compare is not None:
+        raise OospecError("--method and --compare exclude each other; name all methods with --compare")
+    methods = [part.strip() for part in (compare or method or "oospec").split(",")]
+    if len(set(methods)) < len(methods):
+        raise OospecError(f"--compare {compare}: names a method twice")
+    needs_sidecar = any(drafter.name == "hint" for name in methods for drafter in drafters_of(name))
+    if devices is not None:
+        parse_devices(devices)
+    options = RunOptions(
+        requests=_read(requests or _examples(), limit, max_new_tokens),
+        methods=methods,
+        engine=EngineConfig(
+            target=target,
+            sidecar=sidecar if needs_sidecar else None,
+            adapter=adapter,
+            devices=devices,
+            dtype=dtype,
+            finish_waves=True,  # the table and the timeline tell the whole wave
+        ),
+        record=record,
+        timeline=timeline,
+        as_json=as_json,
+    )
+    check(options)
+    _run(run(options))
+
+
+def _examples() -> Path:
+    """The example requests: inside an installed package, beside it in a checkout."""
+    inside = _PACKAGE / "examples" / "requests.jsonl"
+    return inside if inside.exists() else _PACKAGE.parent / "examples" / "requests.jsonl"
+
+
+def _read(path: Path, limit: int | None, max_new_tokens: int | None) -> list[Request]:
+    requests = read_requests(path)[:limit]
+    if max_new_tokens is None:
+        return requests
+    return [request.model_copy(update={"max_new_tokens": max_new_tokens}) for request in requests]
+
+
+def _run(main: Coroutine[Any, Any, None]) -> None:
+    """Run on uvloop where there is one."""
+    if find_spec("uvloop") is None:
+        asyncio.run(main)
+        return
+    import uvloop
+
+    uvloop.run(main)
+
+
+def main() -> None:
+    """Entry point: one line on stderr and exit code 2 for what the user can mend, 130 for Ctrl-C."""
+    try:
+        command.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except OospecError as error:
+        click.echo(f"oospec-run: {error}", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("oospec-run: interrupted", err=True)
+        sys.exit(130)

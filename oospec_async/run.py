@@ -1,0 +1,127 @@
+"""One run of ``oospec-run --live``: requests by methods, shown, summed up, and written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from oospec_async import terminal
+from oospec_async.completion import Completion
+from oospec_async.decoding.drafters import drafters_of
+from oospec_async.files import check_writable
+from oospec_async.provenance import Setup, software
+from oospec_async.record import make_trace
+from oospec_async.request import Request
+from oospec_async.runtime.config import EngineConfig
+from oospec_async.runtime.engine import Engine
+from oospec_async.summary import summarise
+from oospec_async.timeline import check_timeline_path, write_timeline
+from oospec_async.trace import write_trace
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    requests: Sequence[Request]
+    methods: Sequence[str]
+    engine: EngineConfig
+    record: Path | None = None
+    timeline: Path | None = None
+    as_json: bool = False
+
+
+def check(options: RunOptions) -> None:
+    """Raises OospecError for what would otherwise fail only after minutes of work."""
+    for method in options.methods:
+        drafters_of(method)
+    if options.record is not None:
+        check_writable(options.record, "trace")
+    if options.timeline is not None:
+        check_timeline_path(options.timeline)
+
+
+async def run(options: RunOptions) -> None:
+    """Serve every request by every method. Results go to stdout, progress to stderr. Raises OospecError.
+
+    Interrupted, it still sums up and writes down what was finished.
+    """
+    out, err = Console(), Console(stderr=True)
+    async with Engine.open(
+        options.engine, lambda line: err.print(line, style="dim", soft_wrap=True, markup=False)
+    ) as engine:
+        for request in options.requests:
+            engine.check(request)
+        done: list[Completion] = []
+        try:
+            if options.as_json:
+                await _serve_quietly(engine, options, err, done)
+            else:
+                await _serve_visibly(engine, options, out, done)
+        finally:
+            if done:
+                _conclude(engine, options, out, err, done)
+
+
+async def _serve_visibly(engine: Engine, options: RunOptions, out: Console, done: list[Completion]) -> None:
+    """Show calls as they are committed."""
+    drafters = dict.fromkeys(drafter.name for method in options.methods for drafter in drafters_of(method))
+    terminal.print_legend(out, list(drafters))
+    for request in options.requests:
+        terminal.print_request(out, request)
+        for method in options.methods:
+            terminal.print_method(out, method)
+            async for item in engine.stream(request, method):
+                if isinstance(item, Completion):
+                    terminal.print_completion(out, item)
+                    done.append(item)
+                else:
+                    terminal.print_chunk(out, item)
+
+
+async def _serve_quietly(engine: Engine, options: RunOptions, err: Console, done: list[Completion]) -> None:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err) as progress:
+        task = progress.add_task("requests x methods", total=len(options.requests) * len(options.methods))
+        for request in options.requests:
+            for method in options.methods:
+                done.append(await engine.generate(request, method))
+                progress.advance(task)
+
+
+def _conclude(engine: Engine, options: RunOptions, out: Console, err: Console, done: list[Completion]) -> None:
+    setup = engine.parts.setup
+    assert setup is not None  # the engine was opened on real models
+    if options.as_json:
+        out.out(_as_json(setup, done), highlight=False)
+    else:
+        terminal.print_summary(out, summarise(done), setup.line)
+    if options.timeline is not None:
+        write_timeline(engine.recorder.events, options.timeline, f"Measured: {setup.line}")
+        _note(err, f"timeline: {options.timeline}")
+    if options.record is not None:
+        write_trace(make_trace(setup, engine.recorder.events, options.requests, done), options.record)
+        _note(err, f"trace: {options.record}")
+
+
+def _note(err: Console, line: str) -> None:
+    err.print(line, style="dim", soft_wrap=True, markup=False, highlight=False)
+
+
+def _as_json(setup: Setup, completions: Sequence[Completion]) -> str:
+    result = {
+        "measured_on": {
+            "target": setup.target.model_dump(),
+            "sidecar": setup.sidecar.model_dump() if setup.sidecar is not None else None,
+            "software": software(),
+            "curve": setup.curve.samples,
+        },
+        "summary": [asdict(summary) for summary in summarise(completions)],
+        "completions": [
+            asdict(completion) | {"mean_accepted": completion.metrics.mean_accepted} for completion in completions
+        ],
+    }
+    return json.dumps(result, ensure_ascii=False)

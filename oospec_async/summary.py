@@ -1,0 +1,101 @@
+"""Figures of a run by method: totals over the same outputs, never means of ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from oospec_async.completion import Completion
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An output that is not the first method's: where it departs, and how close the call was there (logits)."""
+
+    request: str
+    position: int
+    margin: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One method. Times in seconds; None where there is nothing to say (no sidecar, no baseline)."""
+
+    method: str
+    requests: int
+    total_seconds: float
+    decode_seconds: float
+    first_token_seconds: float  # mean
+    tokens: int
+    rounds: int
+    mean_accepted: float  # tokens per round, pooled
+    speedup: float | None  # total time of the first method over this one's
+    decode_speedup: float | None
+    decode_speedups: tuple[float, ...]  # per request
+    hint_arrival_seconds: float | None  # median
+    hint_position: float | None  # median, output tokens
+    wave_seconds: float | None  # mean
+    wave_hidden: float | None  # mean
+    payload_bytes: float | None  # mean
+    differences: tuple[Difference, ...]
+
+
+def summarise(completions: Sequence[Completion]) -> list[Summary]:
+    """One Summary per method, in the order of their first appearance; speedups are over the first one."""
+    methods = list(dict.fromkeys(completion.method for completion in completions))
+    by_method = {method: [c for c in completions if c.method == method] for method in methods}
+    baseline = by_method[methods[0]] if methods else []
+    return [_summary(method, runs, baseline) for method, runs in by_method.items()]
+
+
+def _summary(method: str, runs: Sequence[Completion], baseline: Sequence[Completion]) -> Summary:
+    first = {completion.request: completion for completion in baseline}
+    pairs = [(first[c.request], c) for c in runs if c.request in first]
+    compared = runs is not baseline and len(pairs) == len(runs)
+    metrics = [c.metrics for c in runs]
+    total, decode = sum(m.total_seconds for m in metrics), sum(m.decode_seconds for m in metrics)
+    rounds, tokens = sum(m.rounds for m in metrics), sum(m.output_tokens for m in metrics)
+    hints = [m.hint for m in metrics if m.hint.versions]
+    waves = [m.hint for m in metrics if m.hint.wave_seconds is not None]
+    return Summary(
+        method=method,
+        requests=len(runs),
+        total_seconds=total,
+        decode_seconds=decode,
+        first_token_seconds=fmean(m.first_token_seconds for m in metrics),
+        tokens=tokens,
+        rounds=rounds,
+        mean_accepted=(tokens - len(runs)) / rounds if rounds else 0.0,
+        speedup=sum(b.metrics.total_seconds for b, _ in pairs) / total if compared and total else None,
+        decode_speedup=sum(b.metrics.decode_seconds for b, _ in pairs) / decode if compared and decode else None,
+        decode_speedups=tuple(
+            b.metrics.decode_seconds / c.metrics.decode_seconds for b, c in pairs if c.metrics.decode_seconds > 0
+        ),
+        hint_arrival_seconds=_median([h.arrival_seconds for h in hints]),
+        hint_position=_median([h.arrival_position for h in hints]),
+        wave_seconds=_mean([h.wave_seconds for h in waves]),
+        wave_hidden=_mean([h.wave_hidden for h in waves]),
+        payload_bytes=_mean([h.payload_bytes for h in hints]),
+        differences=tuple(d for b, c in pairs if (d := _difference(b, c)) is not None),
+    )
+
+
+def _difference(reference: Completion, other: Completion) -> Difference | None:
+    if reference.tokens == other.tokens:
+        return None
+    pairs = zip(reference.tokens, other.tokens, strict=False)
+    shorter = min(len(reference.tokens), len(other.tokens))
+    position = next((i for i, (a, b) in enumerate(pairs) if a != b), shorter)
+    margins = reference.margins if position < len(reference.margins) else other.margins
+    return Difference(other.request, position, margins[position])
+
+
+def _mean(values: Sequence[float | int | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _median(values: Sequence[float | int | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(median(known)) if known else None
