@@ -106,7 +106,7 @@ def _locate(name: str, offline: bool) -> tuple[Path, str]:
         if not path.is_dir():
             raise OospecError(f"{name} is a file: name the directory that holds config.json and the weights")
         if gap := hub.missing(path):
-            raise OospecError(f"{name} has no {gap}: name a directory that transformers can load")
+            raise OospecError(f"{name} lacks {gap}: name a directory that transformers can load")
         return path.resolve(), "directory"
     if not name or name.startswith((".", "/", "~")):
         raise OospecError(f"{name!r}: no such directory; name one that holds config.json, the weights and a tokenizer")

@@ -93,5 +93,5 @@ def fetch(name: str) -> Path:
     finally:
         hub_logging.set_verbosity(level)
     if gap := missing(Path(folder)):
-        raise OospecError(f"{name}: the hub's copy has no {gap}")
+        raise OospecError(f"{name}: the hub's copy lacks {gap}")
     return Path(folder)

@@ -13,6 +13,9 @@ from oospec_async.errors import OospecError
 from oospec_async.models.cache import TreeCache, cache_argument
 
 
+_BESIDE = 64  # rows beyond the context: near its end a tree may be wide, though none of its paths crosses it
+
+
 @dataclass(frozen=True)
 class Logits:
     """``rows``: [wanted, vocabulary], in the model's dtype; ``state``: [hidden], of the last appended token."""
@@ -29,7 +32,7 @@ class TreeModel:
     """
 
     def __init__(self, model: Any, *, max_rows: int | None = None) -> None:
-        """``model``: a causal LM of a supported family. ``max_rows`` limits the cache; default: the model's context."""
+        """``model``: a causal LM of a supported family. ``max_rows`` limits a path; default: the model's context."""
         self.context: int = int(max_rows or model.config.max_position_embeddings)
         self.vocabulary: int = int(model.get_output_embeddings().weight.shape[0])
         self.trunk = 0
@@ -37,7 +40,7 @@ class TreeModel:
         self._body = model.get_decoder()
         self._head = model.get_output_embeddings()
         self._device: torch.device = self._head.weight.device
-        self._cache = TreeCache(int(model.config.num_hidden_layers), self.context)
+        self._cache = TreeCache(int(model.config.num_hidden_layers), self.context + _BESIDE)
         self._cache_name = cache_argument(self._body)
         self._depths = np.zeros(0, dtype=np.int64)  # of each tree row; the first after the trunk has depth 1
         self._sees = np.zeros((0, 0), dtype=bool)  # tree row x tree row: ancestors and itself
@@ -54,14 +57,13 @@ class TreeModel:
         A parent is a tree row (one of this call's too, if it comes earlier) or the end of the trunk: row ``trunk - 1``.
         ``wanted``: which of the new tokens to compute logits for (indices into ``tokens``), default all.
 
-        Raises OospecError if the cache would exceed the context, IndexError for a parent that cannot be one.
+        Raises OospecError if a path would exceed the context, IndexError for a parent that cannot be one.
         """
-        if self.rows + len(tokens) > self.context:
-            raise OospecError(
-                f"{self.rows + len(tokens)} tokens exceed the model's context of {self.context}; shorten the prompt"
-            )
-        depths, sees = self._grow(parents)
-        first = len(self._depths)
+        depths, first = self._grow_depths(parents), len(self._depths)
+        longest = self.trunk + int(depths.max(initial=0))
+        if longest > self.context:
+            raise OospecError(f"{longest} tokens exceed the model's context of {self.context}; shorten the prompt")
+        sees = self._grow_sees(parents)
         positions = torch.from_numpy(self.trunk - 1 + depths[first:])[None].to(self._device)
         hidden = self._body(
             input_ids=torch.tensor([list(tokens)], device=self._device),
@@ -89,30 +91,32 @@ class TreeModel:
         self.trunk = self._cache.length = rows
         self._depths, self._sees = self._depths[:0], self._sees[:0, :0]
 
-    def _grow(self, parents: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Depths and ancestor matrix with rows for ``parents`` added."""
-        old, new = len(self._depths), len(parents)
-        depths = np.zeros(old + new, dtype=np.int64)
-        sees = np.zeros((old + new, old + new), dtype=bool)
-        depths[:old], sees[:old, :old] = self._depths, self._sees
-        if new > 1 and all(parents[i] == self.rows + i - 1 for i in range(1, new)):  # a chain: no loop over its rows
-            sees[old:, old:] = np.tri(new, dtype=bool)
-            self._join(depths, sees, old, parents[0], upto=old)
-            depths[old:] = depths[old] + np.arange(new)
-            sees[old:, :old] = sees[old, :old]
-            return depths, sees
-        for i, parent in enumerate(parents, start=old):
-            self._join(depths, sees, i, parent, upto=i)
-        return depths, sees
+    def _grow_depths(self, parents: Sequence[int]) -> np.ndarray:
+        """Depths of all tree rows, with rows for ``parents`` added."""
+        depths = [*self._depths.tolist()]
+        for parent in parents:
+            above = parent - self.trunk
+            if not -1 <= above < len(depths):
+                raise IndexError(f"row {parent} cannot be a parent: the trunk ends at {self.trunk - 1}")
+            depths.append(depths[above] + 1 if above >= 0 else 1)
+        return np.array(depths, dtype=np.int64)
 
-    def _join(self, depths: np.ndarray, sees: np.ndarray, row: int, parent: int, *, upto: int) -> None:
-        above = parent - self.trunk
-        if not -1 <= above < upto:
-            raise IndexError(f"row {parent} cannot be a parent: the trunk ends at {self.trunk - 1}")
-        if above >= 0:
-            sees[row, :upto] = sees[above, :upto]
-        depths[row] = depths[above] + 1 if above >= 0 else 1
-        sees[row, row] = True
+    def _grow_sees(self, parents: Sequence[int]) -> np.ndarray:
+        """The ancestor matrix of all tree rows, with rows for ``parents`` added."""
+        old, new = len(self._depths), len(parents)
+        sees = np.zeros((old + new, old + new), dtype=bool)
+        sees[:old, :old] = self._sees
+        chain = new > 1 and all(parents[i] == self.rows + i - 1 for i in range(1, new))
+        if chain:  # no loop over its rows
+            sees[old:, old:] = np.tri(new, dtype=bool)
+        for row, parent in enumerate(parents[:1] if chain else parents, start=old):
+            above = parent - self.trunk
+            if above >= 0:
+                sees[row, :row] = sees[above, :row]
+            sees[row, row] = True
+        if chain:
+            sees[old:, :old] = sees[old, :old]
+        return sees
 
     def _mask(self, sees: np.ndarray) -> torch.Tensor | None:
         """The 4-D mask for new rows; None where plain causal attention is the same, which has faster kernels."""

@@ -61,7 +61,8 @@ def _inside(view: View, cursor: Cursor, calls: Sequence[CallHint], dialect: Dial
     dialect = replace(dialect, name_key=keys[0], arguments_key=keys[1])
     expected, prior = _expected(view, calls[0], dialect), _PRIOR
     part = continue_object(view.text, cursor, expected, dialect.spacing)
-    if not part.text and cursor.at in (At.IN_STRING, At.IN_SCALAR) and root.key == arguments_key:
+    differs = not part.text and cursor.at in (At.IN_STRING, At.IN_SCALAR)
+    if differs and root.key == arguments_key and len(cursor.frames) > 1:  # else the arguments themselves are text
         expected[keys[1]][cursor.frames[1].key] = Unknown()
         part, prior = continue_object(view.text, cursor, expected, dialect.spacing), _OTHER_VALUE_ENDS
     if not part.whole:

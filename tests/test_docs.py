@@ -1,0 +1,54 @@
+"""The commands in the documents are commands that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from oospec_async.cli import command
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def shell_lines() -> list[tuple[str, str]]:
+    lines = []
+    for document in DOCUMENTS:
+        for block in re.findall(r"```sh\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL):
+            joined = block.replace("\\\n", " ")
+            lines += [(document.name, line.strip()) for line in joined.splitlines() if line.strip()]
+    return lines
+
+
+def test_there_are_commands_to_check() -> None:
+    assert len(shell_lines()) > 5
+
+
+@pytest.mark.parametrize(("document", "line"), shell_lines())
+def test_a_documented_command_exists(document: str, line: str) -> None:
+    words = shlex.split(line.split(" #")[0].split(" > ")[0])
+    words = [word for word in words if not re.fullmatch(r"\[.*|.*\]|…", word)]  # [optional parts] of a synopsis
+    program = Path(words[0]).name
+    if program == "oospec-run":
+        command.make_context("oospec-run", words[1:], resilient_parsing=False).close()
+    elif program == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert set(words[1:]) <= set(targets)
+    elif program in ("python", "python3"):
+        script = ROOT / words[1]
+        assert script.exists()
+        options = [word for word in words[2:] if word.startswith("--")]
+        sources = [script, *(ROOT / "tools").glob("*/*.py")]
+        text = "".join(source.read_text(encoding="utf-8") for source in sources)
+        assert all(f'"{option}"' in text for option in options)
+    else:
+        assert program in ("git", "cd", "pytest", "pip")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), target
