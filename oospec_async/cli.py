@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Coroutine
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import click
 
-from oospec_async.decoding.drafters import METHODS, drafters_of
+from oospec_async.decoding.drafters import METHODS, takes_hints
 from oospec_async.errors import OospecError
 from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 from oospec_async.models.fetch import main as fetch_models
@@ -19,6 +15,7 @@ from oospec_async.request import Request, read_requests
 from oospec_async.run import RunOptions, check, run
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.devices import parse_devices
+from oospec_async.runtime.loop import run_loop
 
 _PACKAGE = Path(__file__).parent
 
@@ -66,7 +63,7 @@ def command(
     methods = [part.strip() for part in (compare or method or "oospec").split(",")]
     if len(set(methods)) < len(methods):
         raise OospecError(f"--compare {compare}: names a method twice")
-    needs_sidecar = any(drafter.name == "hint" for name in methods for drafter in drafters_of(name))
+    needs_sidecar = any(takes_hints(name) for name in methods)
     if devices is not None:
         parse_devices(devices)
     options = RunOptions(
@@ -78,14 +75,15 @@ def command(
             adapter=adapter,
             devices=devices,
             dtype=dtype,
-            finish_waves=True,  # the table and the timeline tell the whole wave
+            record=record is not None or timeline is not None,
+            finish_waves=True,  # the table tells the whole wave
         ),
         record=record,
         timeline=timeline,
         as_json=as_json,
     )
     check(options)
-    _run(run(options))
+    run_loop(run(options))
 
 
 def _examples() -> Path:
@@ -99,16 +97,6 @@ def _read(path: Path, limit: int | None, max_new_tokens: int | None) -> list[Req
     if max_new_tokens is None:
         return requests
     return [request.model_copy(update={"max_new_tokens": max_new_tokens}) for request in requests]
-
-
-def _run(main: Coroutine[Any, Any, None]) -> None:
-    """Run on uvloop where there is one."""
-    if find_spec("uvloop") is None:
-        asyncio.run(main)
-        return
-    import uvloop
-
-    uvloop.run(main)
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ class HintUse:
     arrival_position: int | None = None  # output tokens committed by then
     payload_bytes: int = 0  # of the newest one
     wave_seconds: float | None = None  # None: cancelled or failed
+    error: str = ""  # why the wave failed
     wave_hidden: float | None = None  # share of the wave's time during which the target worked
 
 

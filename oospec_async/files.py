@@ -12,12 +12,12 @@ from oospec_async.errors import OospecError
 def check_writable(path: Path, what: str) -> None:
     """Say before a long run what would keep a file from being written after it.
 
-    Raises OospecError, beginning with ``what`` and the path: a directory, or a folder missing or not writable.
+    Raises OospecError, beginning with ``what`` and the path: no regular file, or a folder missing or not writable.
     """
-    folder = path.parent
+    folder = path.resolve().parent
     try:
-        if path.is_dir():
-            raise OospecError(f"{what} {path}: is a directory; name a file in it")
+        if path.exists() and not path.is_file():
+            raise OospecError(f"{what} {path}: is no regular file; name another")
         if not folder.is_dir():
             raise OospecError(f"{what} {path}: there is no folder {folder}; make it first")
     except OSError as error:
@@ -27,13 +27,18 @@ def check_writable(path: Path, what: str) -> None:
 
 
 def write_atomically(path: Path, text: str, what: str) -> None:
-    """Write UTF-8 text; a file that was there before is replaced. Raises OospecError if it cannot be written."""
-    draft = path.parent / f".{secrets.token_hex(8)}.tmp"
+    """Write UTF-8 text; a file that was there before is replaced, a link is followed.
+
+    Raises OospecError if the file cannot be written; nothing half-written stays.
+    """
+    check_writable(path, what)
+    target = path.resolve()
+    draft = target.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         try:
             # A lone surrogate in a name must not cost the whole file.
             draft.write_bytes(text.encode("utf-8", "backslashreplace"))
-            os.replace(draft, path)
+            os.replace(draft, target)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:

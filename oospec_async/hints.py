@@ -59,7 +59,7 @@ def _call(item: Json, tools: Sequence[Tool]) -> CallHint | None:
     if tool is None or not isinstance(arguments, dict):
         return None
     names = {slot.name for slot in tool.slots}
-    known = {key: value for key, value in arguments.items() if key in names and _writable(value)}
+    known = {key: value for key, value in arguments.items() if key in names and writable(value)}
     omitted = item[2] if len(item) == 3 and isinstance(item[2], list) else []
     return CallHint(tool.name, known, frozenset(o for o in omitted if isinstance(o, str) and o in names - known.keys()))
 
@@ -67,7 +67,7 @@ def _call(item: Json, tools: Sequence[Tool]) -> CallHint | None:
 _DEEPEST = 32  # levels of nesting; rendering recurses
 
 
-def _writable(value: Json) -> bool:
+def writable(value: Json) -> bool:
     """Whether a value can be written as text: not absurdly deep, and no lone surrogates (JSON, but no text)."""
     try:
         json.dumps(value, ensure_ascii=False).encode()

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from oospec_async import terminal
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import drafters_of
+from oospec_async.errors import OospecError
 from oospec_async.files import check_writable
 from oospec_async.provenance import Setup, software
 from oospec_async.record import make_trace
@@ -40,6 +41,8 @@ def check(options: RunOptions) -> None:
         drafters_of(method)
     if options.record is not None:
         check_writable(options.record, "trace")
+        if options.timeline is not None and options.timeline.resolve() == options.record.resolve():
+            raise OospecError(f"--record and --timeline both name {options.record}; name two files")
     if options.timeline is not None:
         check_timeline_path(options.timeline)
 
@@ -124,4 +127,4 @@ def _as_json(setup: Setup, completions: Sequence[Completion]) -> str:
             asdict(completion) | {"mean_accepted": completion.metrics.mean_accepted} for completion in completions
         ],
     }
-    return json.dumps(result, ensure_ascii=False)
+    return json.dumps(result)

@@ -27,6 +27,7 @@ class Summary:
     total_seconds: float
     decode_seconds: float
     first_token_seconds: float  # mean
+    prefill_seconds: float  # mean
     tokens: int
     rounds: int
     mean_accepted: float  # tokens per round, pooled
@@ -64,6 +65,7 @@ def _summary(method: str, runs: Sequence[Completion], baseline: Sequence[Complet
         total_seconds=total,
         decode_seconds=decode,
         first_token_seconds=fmean(m.first_token_seconds for m in metrics),
+        prefill_seconds=fmean(m.prefill_seconds for m in metrics),
         tokens=tokens,
         rounds=rounds,
         mean_accepted=(tokens - len(runs)) / rounds if rounds else 0.0,
@@ -81,12 +83,18 @@ def _summary(method: str, runs: Sequence[Completion], baseline: Sequence[Complet
     )
 
 
-def _difference(reference: Completion, other: Completion) -> Difference | None:
-    if reference.tokens == other.tokens:
-        return None
-    pairs = zip(reference.tokens, other.tokens, strict=False)
-    shorter = min(len(reference.tokens), len(other.tokens))
+def departure(tokens: Sequence[int], reference: Sequence[int]) -> int | None:
+    """The first position where ids differ, or where one of the outputs ends; None if they are equal."""
+    pairs = zip(tokens, reference, strict=False)
+    shorter = min(len(tokens), len(reference))
     position = next((i for i, (a, b) in enumerate(pairs) if a != b), shorter)
+    return None if len(tokens) == len(reference) == position else position
+
+
+def _difference(reference: Completion, other: Completion) -> Difference | None:
+    position = departure(other.tokens, reference.tokens)
+    if position is None:
+        return None
     margins = reference.margins if position < len(reference.margins) else other.margins
     return Difference(other.request, position, margins[position])
 

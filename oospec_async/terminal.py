@@ -45,6 +45,8 @@ def print_completion(console: Console, completion: Completion) -> None:
     line = f"{metrics.total_seconds:.2f} s, {metrics.output_tokens} tokens in {metrics.rounds} rounds after the prefill"
     if metrics.hint.arrival_position is not None:
         line += f", hint at token {metrics.hint.arrival_position}"
+    if metrics.hint.error:
+        line += f", the wave failed: {metrics.hint.error}"
     console.print()
     console.print(Text(f"  {line}", style="dim"))
 
@@ -53,10 +55,15 @@ def _number(value: float | None, scale: float, form: str) -> str:
     return "" if value is None else form.format(value * scale)
 
 
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.1f} to {max(values):.1f}x" if values else ""
+
+
 _FIGURES: dict[str, Callable[[Summary], str]] = {
     "time": lambda s: f"{s.total_seconds:.2f} s",
     "decode time": lambda s: f"{s.decode_seconds:.2f} s",
     "first token, mean": lambda s: f"{s.first_token_seconds:.2f} s",
+    "prefill, mean": lambda s: f"{s.prefill_seconds:.2f} s",
     "tokens": lambda s: str(s.tokens),
     "rounds": lambda s: str(s.rounds),
     "mean accepted tokens": lambda s: f"{s.mean_accepted:.2f}",
@@ -67,6 +74,7 @@ _FIGURES: dict[str, Callable[[Summary], str]] = {
     "payload, mean": lambda s: _number(s.payload_bytes, 1, "{:.0f} B"),
     "speedup": lambda s: _number(s.speedup, 1, "{:.2f}x"),
     "decode speedup": lambda s: _number(s.decode_speedup, 1, "{:.2f}x"),
+    "  of requests": lambda s: _range(s.decode_speedups) if s.decode_speedup is not None else "",
 }
 
 

@@ -14,6 +14,9 @@ class ToolCall:
     arguments: dict[str, Json]
 
 
-def parse_calls(text: str) -> list[ToolCall]:
-    """The calls in a finished output, in order, in whatever dialect; those inside a think block are not calls."""
-    return [ToolCall(call.name, call.arguments) for call in locate(text).calls]
+def parse_calls(text: str, *, thinking: bool = False) -> list[ToolCall]:
+    """The calls in a finished output, in order, in whatever dialect; what a think block holds is no call.
+
+    ``thinking``: the prompt has opened a think block.
+    """
+    return [ToolCall(call.name, call.arguments) for call in locate(text, thinking=thinking).calls]

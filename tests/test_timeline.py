@@ -240,7 +240,7 @@ def test_a_wrong_suffix_is_refused_before_and_at_writing(tmp_path: Path, name: s
 def test_a_path_that_cannot_be_written_is_refused_before_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_timeline_path(tmp_path / "run.HTML")
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(OospecError, match="is a directory"):
+    with pytest.raises(OospecError, match="is no regular file"):
         check_timeline_path(tmp_path / "folder.html")
     with pytest.raises(OospecError, match="no folder"):
         check_timeline_path(tmp_path / "missing" / "run.html")

@@ -9,7 +9,6 @@ history. Every row is written to ROWS.jsonl as it ends.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -26,8 +25,10 @@ from rich.progress import Progress
 from rich.table import Table
 
 from oospec_async import Engine, EngineConfig, OospecError, Request, read_requests
-from oospec_async.decoding.drafters import drafters_of
+from oospec_async.decoding.drafters import takes_hints
 from oospec_async.models.target import Target
+from oospec_async.runtime.loop import run_loop
+from oospec_async.summary import departure
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,13 @@ async def generate(engine: Engine, request: Request, run: int) -> Row:
     parts = engine.parts
     assert isinstance(parts.target, Target)
     model = parts.target.model.model
-    prompt = parts.prompts.ids(request)
-    limit = min(request.max_new_tokens, parts.target.context - len(prompt))
     streamer = _FirstToken()
 
     def call() -> tuple[list[int], float, float]:
-        ids = torch.tensor([prompt], device=model.device)
         start = time.perf_counter()
+        prompt = parts.prompts.ids(request)
+        limit = min(request.max_new_tokens, parts.target.context - len(prompt))
+        ids = torch.tensor([prompt], device=model.device)
         output = model.generate(
             ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=limit, streamer=streamer
         )
@@ -110,11 +111,9 @@ def differences(rows: list[Row], reference: str) -> dict[str, list[dict[str, Any
     truth = {row.request: row for row in rows if row.method == reference}
     found: dict[str, dict[str, dict[str, Any]]] = {row.method: {} for row in rows if row.method != reference}
     for row in rows:
-        expected = truth[row.request].tokens
-        if row.method == reference or row.tokens == expected:
+        position = departure(row.tokens, truth[row.request].tokens)
+        if row.method == reference or position is None:
             continue
-        pairs = zip(row.tokens, expected, strict=False)
-        position = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(row.tokens), len(expected)))
         gap = row.margins[position] if position < len(row.margins) else None
         found[row.method][row.request] = {"request": row.request, "position": position, "gap": gap}
     return {method: list(entries.values()) for method, entries in found.items()}
@@ -137,9 +136,9 @@ def summary(rows: list[Row], methods: list[str]) -> dict[str, dict[str, Any]]:
             "rounds": rounds,
             "mean_accepted": (tokens - len(mine)) / rounds if rounds else 0.0,
         }
-    slowest = min((result[m]["decode_seconds"] for m in ("generate", "ar") if m in result), default=None)
+    plain = min((result[m]["decode_seconds"] for m in ("generate", "ar") if m in result), default=None)
     for figures in result.values():
-        figures["decode_speedup"] = slowest / figures["decode_seconds"] if slowest else None
+        figures["decode_speedup"] = plain / figures["decode_seconds"] if plain else None
     return result
 
 
@@ -177,13 +176,14 @@ async def bench(
     err = Console(stderr=True)
     async with Engine.open(config, lambda line: err.print(line, style="dim", soft_wrap=True)) as engine:
         rows = []
-        with Progress(console=err) as progress:
+        with Progress(console=err, auto_refresh=False) as progress:  # a refreshing thread would disturb the loop
             task = progress.add_task("rows", total=len(requests) * len(methods) * runs)
             async for row in rows_of(engine, requests, methods, runs):
                 rows.append(row)
                 if rows_file is not None:
                     print(row.as_json(), file=rows_file, flush=True)
                 progress.advance(task)
+                progress.refresh()
         assert engine.parts.setup is not None
         return rows, engine.parts.setup.line
 
@@ -212,11 +212,13 @@ def main(
     """Exit code 1 if, in float32, any output differs from the first method's."""
     names = methods.split(",")
     try:
-        needs_sidecar = any(d.name == "hint" for name in names if name != "generate" for d in drafters_of(name))
+        needs_sidecar = any(takes_hints(name) for name in names if name != "generate")
         asked = [request for path in requests for request in read_requests(path)[:limit]]
+        if len({request.id for request in asked}) < len(asked):
+            raise OospecError("two requests of these files have the same id; ids must differ")
         config = EngineConfig(target=target, devices=devices, dtype=dtype)
         config = config if needs_sidecar else EngineConfig(target=target, sidecar=None, devices=devices, dtype=dtype)
-        measured, setup = asyncio.run(bench(asked, names, runs, config, rows))
+        measured, setup = run_loop(bench(asked, names, runs, config, rows))
     except OospecError as error:
         click.echo(f"bench: {error}", err=True)
         sys.exit(2)

@@ -18,6 +18,7 @@ from data_formats.base import Notes, Object, check_gold
 from data_formats.source import find, read_rows
 
 from oospec_async.errors import OospecError
+from oospec_async.files import write_atomically
 from oospec_async.request import parse_request
 
 
@@ -41,25 +42,17 @@ def prepare(name: str, path: Path, limit: int | None, max_new_tokens: int | None
 
 def write(text: str, out: Path | None) -> None:
     """Write a whole file or nothing; without a path, to stdout. Raises OospecError."""
-    data, target = text.encode(), Path(os.path.realpath(out)) if out else None
+    if out is not None:
+        write_atomically(out, text, "output")
+        return
     try:
-        if target is None:
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
-        elif target.exists() and not target.is_file():
-            raise OospecError(f"{out}: not a regular file; name another, or leave out --out to write to stdout")
-        else:
-            draft = target.with_name(f".{target.name}.{os.getpid()}")
-            try:
-                draft.write_bytes(data)
-                os.replace(draft, target)
-            finally:
-                draft.unlink(missing_ok=True)
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         # Whoever reads has enough, as `head`; the interpreter must not flush into the closed pipe when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        raise OospecError(f"{out or 'stdout'}: cannot write: {error.strerror}") from None
+        raise OospecError(f"stdout: cannot write: {error.strerror}") from None
 
 
 @click.command(

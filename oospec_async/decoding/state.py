@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
@@ -44,8 +44,12 @@ class DecodeState:
         self.finish: Finish | None = None
         self._setting = setting
         self._text = OutputText(setting.codec)
+        known: dict[Dialect, Dialect] = {}
+        for dialect in (*setting.memory.dialects, *setting.dialects):  # each once, however it became known
+            known.setdefault(replace(dialect, name=""), dialect)
+        self._dialects = list(known.values())
         self._verifier = Verifier(setting.limits, setting.codec)
-        self._thinks = setting.codec.decode(setting.prompt[-4:]).rstrip().endswith(THINK)
+        self.prompt_thinks = setting.codec.decode(setting.prompt[-4:]).rstrip().endswith(THINK)
 
     @property
     def text(self) -> str:
@@ -59,11 +63,11 @@ class DecodeState:
             output=self.output,
             text=self.text,
             tools=setting.tools,
-            known_dialects=[*setting.memory.dialects, *setting.dialects],
+            known_dialects=self._dialects,
             memory=setting.memory,
             codec=setting.codec,
             hint=hint,
-            prompt_thinks=self._thinks,
+            prompt_thinks=self.prompt_thinks,
         )
 
     def propose(self, hint: Hint | None = None) -> DraftTree:

@@ -46,19 +46,32 @@ class OutputText:
         return self.text.rstrip(_BROKEN)
 
 
-def continue_tokens(codec: Codec, committed: Sequence[int], continuation: str, *, final: bool = False) -> list[int]:
-    """Tokens of ``continuation`` after ``committed``, as one text would be tokenised.
+class Tail:
+    """The end of the committed tokens, after which continuations given as text are tokenised."""
 
-    The continuation is encoded together with the last committed tokens, and the longest window of them that comes back
-    unchanged decides; a target that split its text unusually shortens the window. The last token is withheld unless
-    the text is ``final``: what follows could merge with it, and the round yields the token after the draft anyway.
-    """
-    for size in range(min(_WINDOW, len(committed)), -1, -1):
-        tail = list(committed[len(committed) - size :])
-        context = codec.decode(tail) if tail else ""
-        if context.startswith(_BROKEN):
-            continue
-        ids = codec.encode(context + continuation)
-        if ids[:size] == tail:
-            return ids[size:] if final else ids[size:-1]
-    return []
+    def __init__(self, codec: Codec, committed: Sequence[int]) -> None:
+        self._codec = codec
+        self._tokens = list(committed[-_WINDOW:])
+        self._contexts: dict[int, str] = {}  # text of so many last tokens
+
+    def continue_with(self, text: str, *, final: bool = False) -> list[int]:
+        """Tokens of ``text`` after the committed ones, as one text would be tokenised.
+
+        The text is encoded together with the last committed tokens, and the longest window of them that comes back
+        unchanged decides; a target that split its text unusually shortens the window. The last token is withheld
+        unless the text is ``final``: what follows could merge with it, and the round yields the token after the draft
+        anyway.
+        """
+        for size in range(len(self._tokens), -1, -1):
+            tail, context = self._tokens[len(self._tokens) - size :], self._context(size)
+            if context.startswith(_BROKEN):
+                continue
+            ids = self._codec.encode(context + text)
+            if ids[:size] == tail:
+                return ids[size:] if final else ids[size:-1]
+        return []
+
+    def _context(self, size: int) -> str:
+        if size not in self._contexts:
+            self._contexts[size] = self._codec.decode(self._tokens[len(self._tokens) - size :]) if size else ""
+        return self._contexts[size]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+
+LARGEST_TREE = 64  # tokens, the root counts
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,11 @@ class VerifyCurve:
     """
 
     samples: tuple[tuple[int, float], ...] = ((1, 1.0), (16, 1.25), (64, 2.5))
+
+    @cached_property
+    def table(self) -> tuple[float, ...]:
+        """Seconds for 0 (unused), 1, 2, … tokens, as many as a tree may have."""
+        return tuple(self.seconds(tokens) for tokens in range(LARGEST_TREE + 1))
 
     def seconds(self, tokens: int) -> float:
         points = self.samples
@@ -82,11 +90,11 @@ def build_tree(
             elif weight > weights[child]:
                 weights[child], full.sources[child] = weight, candidate.source
             node, weight = child, weight * candidate.survival
-    order = sorted(range(1, len(full)), key=lambda node: (-weights[node], node))[:max_nodes]
-    kept, expected, best = 0, 1.0, 1.0 / curve.seconds(1)
+    order = sorted(range(1, len(full)), key=lambda node: (-weights[node], node))[: min(max_nodes, LARGEST_TREE - 1)]
+    kept, expected, best = 0, 1.0, 1.0 / curve.table[1]
     for count, node in enumerate(order, start=1):
         expected += weights[node]
-        rate = expected / curve.seconds(count + 1)
+        rate = expected / curve.table[count + 1]
         if rate >= best:
             kept, best = count, rate
     return _subtree(full, order[:kept])

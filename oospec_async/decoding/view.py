@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oospec_async.decoding.memory import Recollection
-from oospec_async.decoding.text import Codec, continue_tokens
+from oospec_async.decoding.text import Codec, Tail
 from oospec_async.decoding.tree import Candidate
 from oospec_async.dialects.around import dialects_at
 from oospec_async.dialects.dialect import Dialect
@@ -57,10 +57,14 @@ class View:
 
     def candidates(self, drafts: Iterable[Draft], source: str, survival: float) -> list[Candidate]:
         """Continuations as tokens; those of which no token is certain enough to draft are left out."""
-        found = []
+        best: dict[tuple[str, bool], float] = {}
         for draft in drafts:
             text = draft.text[:_LONGEST_CONTINUATION]
-            tokens = continue_tokens(self.codec, self.output, text, final=draft.final and text == draft.text)
-            if draft.text and tokens:
-                found.append(Candidate(tuple(tokens), source, draft.prior, survival))
-        return found
+            key = text, draft.final and text == draft.text
+            best[key] = max(draft.prior, best.get(key, 0.0))
+        tokens = {key: self._tail.continue_with(key[0], final=key[1]) for key in best if key[0]}
+        return [Candidate(tuple(ids), source, best[key], survival) for key, ids in tokens.items() if ids]
+
+    @cached_property
+    def _tail(self) -> Tail:
+        return Tail(self.codec, self.output)

@@ -62,7 +62,10 @@ class Spacing:
 
 def quote(value: Json) -> str:
     """The JSON text of a scalar or of an empty container, non-ASCII kept."""
-    return json.dumps(value, ensure_ascii=False)
+    return _ENCODER.encode(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for every call
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,9 @@ def continue_object(text: str, cursor: Cursor, expected: dict[str, Json], spacin
     return Continuation("", False, unknown) if rest is None else Continuation(rest, whole, unknown)
 
 
+_LONGEST = 2000  # characters; bounds the time that a monstrous hint can cost
+
+
 class _Writer:
     def __init__(self, spacing: Spacing) -> None:
         self.spacing = spacing
@@ -86,6 +89,8 @@ class _Writer:
 
     def value(self, value: Json, depth: int) -> None:
         """Write a value whose own brackets stand at ``depth``."""
+        if len(self.text) > _LONGEST:
+            raise _Stop
         if isinstance(value, Unknown):
             self.text += value.opening
             raise _Stop(value)
@@ -122,7 +127,7 @@ def _member(container: Json, key: str) -> Json:
     """The expected value of a member: Unknown where nothing is expected of it."""
     if isinstance(container, dict):
         return container.get(key, Unknown())
-    if isinstance(container, list) and key.isdigit() and int(key) < len(container):
+    if isinstance(container, list) and key.isdecimal() and int(key) < len(container):
         return container[int(key)]
     return Unknown()
 
@@ -141,10 +146,11 @@ def _left(frame: Frame, container: Json, cursor: Cursor | None) -> list[tuple[st
         return begun + [item for item in left if item is not begun[0]]
     if cursor.at in (At.COLON, At.IN_STRING, At.IN_SCALAR) or (cursor.at is At.VALUE and frame.is_object):
         value = _member(container, frame.key)
-        if isinstance(value, Unknown) and cursor.at is At.IN_SCALAR:
-            value = _Raw(cursor.partial)  # a number of unknown length: take it for finished
-        elif isinstance(value, Unknown) and not value.options and cursor.at is At.IN_STRING and len(cursor.partial) > 1:
-            value = _Raw(cursor.partial + '"')  # likewise a string
+        if isinstance(value, Unknown) and not value.options:  # of unknown length: take it for finished
+            if cursor.at is At.IN_SCALAR:
+                value = _Raw(cursor.partial)
+            elif cursor.at is At.IN_STRING and len(cursor.partial) > 1:
+                value = _Raw(cursor.partial + '"')
         return [(frame.key, value), *(item for item in left if item[0] != frame.key)]
     return left
 

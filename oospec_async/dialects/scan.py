@@ -142,10 +142,13 @@ def _unfinished_string(at: At, text: str, start: int, frames: list[Frame], gaps:
     return Cursor(at, frames, match.group(), "", gaps) if match else None
 
 
+_DECODER = json.JSONDecoder(strict=False)  # json.loads would make one for every call
+
+
 def unquote(raw: str) -> str:
     """The value of a quoted JSON string; invalid escapes are kept as they stand."""
     try:
-        value = json.loads(raw, strict=False)
-    except json.JSONDecodeError:
+        value = _DECODER.decode(raw)
+    except (ValueError, RecursionError):  # a number of thousands of digits, say: no name at all
         return raw[1:-1]
     return value if isinstance(value, str) else raw[1:-1]

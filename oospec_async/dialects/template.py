@@ -29,14 +29,14 @@ _THINK_BLOCK = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 
 def takes_tools(render: Render) -> bool:
     """Whether the template writes tools into the prompt at all."""
-    return _NAME in render([_USER], [_TOOL], True)
+    return _NAME in (_prompt(render) or "")
 
 
 def dialect_from_template(render: Render) -> Dialect | None:
     """The dialect in which the template writes calls of earlier turns; None if it writes none as JSON objects."""
-    prompt = render([_USER], [_TOOL], True)
-    one = _assistant_turn(render, prompt, 1)
-    if one is None:
+    prompt = _prompt(render)
+    one = _assistant_turn(render, prompt, 1) if prompt is not None else None
+    if prompt is None or one is None:
         return None
     text, end_of_turn = one
     spans = _objects(text)
@@ -58,23 +58,28 @@ def dialect_from_template(render: Render) -> Dialect | None:
 
 def _assistant_turn(render: Render, prompt: str, calls: int) -> tuple[str, str] | None:
     """An assistant's turn with so many calls, and the text that ends any turn."""
-    plain = _render(render, {"role": "assistant", "content": _TEXT})
+    plain = _tried(render, [_USER, {"role": "assistant", "content": _TEXT}], prompt=False)
     if plain is None or _TEXT not in plain:
         return None
     end_of_turn = plain[plain.index(_TEXT) + len(_TEXT) :]
     arguments: Json = {_KEY: _VALUE, "n": 7}
     for form in (arguments, json.dumps(arguments)):  # some templates want text
         call = {"type": "function", "id": "oospec000", "function": {"name": _NAME, "arguments": form}}
-        text = _render(render, {"role": "assistant", "content": "", "tool_calls": [call] * calls})
+        turn_of_calls = {"role": "assistant", "content": "", "tool_calls": [call] * calls}
+        text = _tried(render, [_USER, turn_of_calls], prompt=False)
         if text is not None and text.count(_VALUE) == calls:
             turn = text[len(prompt) :] if text.startswith(prompt) else text[plain.index(_TEXT) :]
             return _THINK_BLOCK.sub("", turn), end_of_turn
     return None
 
 
-def _render(render: Render, message: dict[str, Any]) -> str | None:
+def _prompt(render: Render) -> str | None:
+    return _tried(render, [_USER], prompt=True)
+
+
+def _tried(render: Render, messages: list[dict[str, Any]], *, prompt: bool) -> str | None:
     try:
-        return render([_USER, message], [_TOOL], False)
+        return render(messages, [_TOOL], prompt)
     except Exception:  # templates raise whatever they like at messages that they do not know
         return None
 

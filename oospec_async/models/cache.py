@@ -30,7 +30,6 @@ class TreeCache(Cache):
     def __init__(self, layers: int, max_rows: int) -> None:
         super().__init__(layers=[])
         self.length = 0  # rows that stay
-        self.added = 0  # rows that the running forward appends
         self._layers = layers
         self._max_rows = max_rows
         self._capacity = 0

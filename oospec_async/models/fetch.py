@@ -10,13 +10,13 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from oospec_async.errors import OospecError
+from oospec_async.files import write_atomically
 from oospec_async.models import hub, packaged
 
 DEFAULT_TARGET = "Qwen/Qwen2.5-Coder-0.5B-Instruct"
@@ -70,11 +70,9 @@ def weights_sha256(folder: Path) -> str:
         with file.open("rb") as stream:
             while chunk := stream.read(_CHUNK):
                 digest.update(chunk)
-    with suppress(OSError):  # a cache that cannot be written costs time, not the answer
+    with suppress(OSError, OospecError):  # a cache that cannot be written costs time, not the answer
         memo.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=memo.parent, delete=False) as draft:
-            json.dump({"files": seen, "sha256": digest.hexdigest()}, draft)
-        os.replace(draft.name, memo)
+        write_atomically(memo, json.dumps({"files": seen, "sha256": digest.hexdigest()}), "hash")
     return digest.hexdigest()
 
 

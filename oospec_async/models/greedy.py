@@ -23,6 +23,12 @@ _REFUSED: dict[str, Any] = {
 }  # fmt: skip
 
 
+def end_tokens(config: Any) -> frozenset[int]:
+    """The tokens that end an output, by a generation config."""
+    ends = config.eos_token_id
+    return frozenset([] if ends is None else ends if isinstance(ends, list) else [ends])
+
+
 @dataclass(frozen=True)
 class Choice:
     """Per node: the greedy next token, the ``TOP_K`` best ones, and by how much the best beats the second (logits)."""
@@ -50,10 +56,8 @@ class GreedyRule:
                     f"{name}: generation_config sets {key}={value!r}, which greedy verification does not apply; "
                     f"remove it from generation_config.json if you can do without"
                 )
-        ends = config.eos_token_id
-        ends = [] if ends is None else ends if isinstance(ends, list) else [ends]
         suppressed = tuple(getattr(config, "suppress_tokens", None) or ())
-        return cls(frozenset(ends), float(getattr(config, "repetition_penalty", None) or 1.0), suppressed)
+        return cls(end_tokens(config), float(getattr(config, "repetition_penalty", None) or 1.0), suppressed)
 
     def choose(self, logits: torch.Tensor, committed: Sequence[int], paths: Sequence[Sequence[int]]) -> Choice:
         """``logits`` [nodes, vocabulary]; ``committed``: prompt and output; ``paths``: each node's further tokens."""
@@ -61,12 +65,11 @@ class GreedyRule:
             logits = self._process(logits.float().clone(), committed, paths)
         values, indices = logits.topk(min(TOP_K, logits.shape[-1]), dim=-1)
         values = values.float()
-        best = indices[:, 0].clone()
-        tied = values[:, 0] == values[:, -1]
-        # Among equals argmax takes the lowest index, topk any.
-        lowest = indices.masked_fill(values != values[:, :1], logits.shape[-1]).min(dim=-1).values
-        best = torch.where(tied, best, lowest)
-        for row in tied.nonzero().flatten().tolist():
+        # Among equals argmax takes the lowest index, topk any; topk is twice as fast.
+        equal = values == values[:, :1]
+        best = indices.masked_fill(~equal, logits.shape[-1]).min(dim=-1).values
+        unsure = equal.all(dim=-1) | ~equal[:, 0]  # more equals than topk shows, or NaN
+        for row in unsure.nonzero().flatten().tolist():
             best[row] = logits[row].argmax()
         margins = (values[:, 0] - values[:, 1]).tolist() if values.shape[1] > 1 else [0.0] * len(values)
         predicted: list[int] = best.tolist()
@@ -75,13 +78,16 @@ class GreedyRule:
 
     def _process(self, scores: torch.Tensor, committed: Sequence[int], paths: Sequence[Sequence[int]]) -> torch.Tensor:
         if self.repetition_penalty != 1.0:
-            seen = sorted(set(committed))
-            base = set(seen)
-            for row, path in enumerate(paths):
-                columns = torch.tensor(seen + sorted(set(path) - base), device=scores.device)
-                score = scores[row, columns]
-                scaled = torch.where(score < 0, score * self.repetition_penalty, score / self.repetition_penalty)
-                scores[row, columns] = scaled
+            base = set(committed)
+            self._penalise(scores, (slice(None), torch.tensor(sorted(base), device=scores.device)))
+            further = [(row, token) for row, path in enumerate(paths) for token in set(path) - base]
+            if further:
+                rows, tokens = torch.tensor(further, device=scores.device).T
+                self._penalise(scores, (rows, tokens))
         if self.suppressed:
             scores[:, list(self.suppressed)] = -torch.inf
         return scores
+
+    def _penalise(self, scores: torch.Tensor, where: tuple[slice | torch.Tensor, torch.Tensor]) -> None:
+        score = scores[where]
+        scores[where] = torch.where(score < 0, score * self.repetition_penalty, score / self.repetition_penalty)

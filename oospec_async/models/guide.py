@@ -25,11 +25,11 @@ _NULL = re.compile(r" null")
 class Guide:
     """Masks are made once per sidecar: [vocabulary], true where a token is allowed."""
 
-    def __init__(self, codec: Codec, vocabulary: int) -> None:
+    def __init__(self, codec: Codec, vocabulary: int, device: str = "cpu") -> None:
         texts = [codec.decode([token]) for token in range(vocabulary)]
 
         def mask(pattern: re.Pattern[str]) -> torch.Tensor:
-            return torch.tensor([bool(text) and pattern.fullmatch(text) is not None for text in texts])
+            return torch.tensor([bool(text) and pattern.fullmatch(text) is not None for text in texts], device=device)
 
         self._first = {kind: mask(pattern) for kind, pattern in _FIRST.items()}
         self._null = mask(_NULL)
@@ -39,7 +39,7 @@ class Guide:
         """The best allowed token. ``logits`` [vocabulary]; ``begun``: the answer has a first token already."""
         allowed = self._allowed(parameter, begun)
         if allowed is not None and bool(allowed.any()):
-            logits = logits.masked_fill(~allowed.to(logits.device), -torch.inf)
+            logits = logits.masked_fill(~allowed, -torch.inf)
         return int(logits.argmax())
 
     def _allowed(self, parameter: Parameter, begun: bool) -> torch.Tensor | None:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from oospec_async.dialects.dialect import NAMED, Dialect
-from oospec_async.dialects.template import Render, dialect_from_template, takes_tools
+from oospec_async.dialects.template import dialect_from_template, takes_tools
 from oospec_async.errors import OospecError
-from oospec_async.request import Request, Tool
+from oospec_async.models.codec import TokenizerCodec
+from oospec_async.request import Json, Request, Tool
 
 # For templates that ignore tools: how the calls are asked for. The dialect is the most widely trained one.
 _DEFAULT = NAMED["hermes"]
@@ -31,27 +32,23 @@ class Prompts:
         if not getattr(tokenizer, "chat_template", None):
             raise OospecError(f"{name}: its tokenizer has no chat template; use an instruct or chat model")
         self._tokenizer = tokenizer
+        self._codec = TokenizerCodec(tokenizer)
         self._name = name
         self._takes_tools = takes_tools(self._render)
-        read = dialect_from_template(self._render)
-        named = [d for d in NAMED.values() if read is None or d.opener != read.opener]
-        first = read or _DEFAULT
+        read = dialect_from_template(self._render) or _DEFAULT
+        others = [dialect for dialect in NAMED.values() if dialect.opener != read.opener]
         # Models fall back on a fenced block more often than on any other form that they were not asked for.
-        self.dialects: tuple[Dialect, ...] = (first, *sorted(named, key=lambda d: (d != _DEFAULT, d.name != "fenced")))
+        self.dialects: tuple[Dialect, ...] = (read, *sorted(others, key=lambda dialect: dialect.name != "fenced"))
 
-    @property
-    def _render(self) -> Render:
-        def render(messages: list[dict[str, Any]], tools: list[dict[str, Any]], prompt: bool) -> str:
-            text: str = self._tokenizer.apply_chat_template(
-                messages, tools=tools or None, tokenize=False, add_generation_prompt=prompt
-            )
-            return text
-
-        return render
+    def _render(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], prompt: bool) -> str:
+        text: str = self._tokenizer.apply_chat_template(
+            messages, tools=tools or None, tokenize=False, add_generation_prompt=prompt
+        )
+        return text
 
     def text(self, request: Request) -> str:
         """The prompt. Raises OospecError if the template refuses the messages."""
-        messages = [message.model_dump(exclude_none=True) for message in request.messages]
+        messages = [_for_templates(message.model_dump(exclude_none=True)) for message in request.messages]
         tools = [] if request.tools_in_prompt else [tool.as_openai() for tool in request.tools]
         if tools and not self._takes_tools:
             messages, tools = _described(messages, request.tools), []
@@ -61,8 +58,26 @@ class Prompts:
             raise OospecError(f"request {request.id!r}: {self._name}'s chat template refuses it: {error}") from None
 
     def ids(self, request: Request) -> list[int]:
-        ids: list[int] = self._tokenizer.backend_tokenizer.encode(self.text(request), add_special_tokens=False).ids
-        return ids
+        return self._codec.encode(self.text(request))
+
+
+def _for_templates(message: dict[str, Any]) -> dict[str, Any]:
+    """An OpenAI message in the form that chat templates know: no developers, and arguments as objects, not as text."""
+    role = "system" if message["role"] == "developer" else message["role"]
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return {**message, "role": role}
+    return {**message, "role": role, "tool_calls": [_with_object(call) for call in calls]}
+
+
+def _with_object(call: Json) -> Json:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
+        return call
+    try:
+        return {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}
+    except ValueError:
+        return call
 
 
 def _described(messages: list[dict[str, Any]], tools: Sequence[Tool]) -> list[dict[str, Any]]:

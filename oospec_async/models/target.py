@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from oospec_async.decoding.step import Step
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.models.greedy import GreedyRule
 from oospec_async.models.tree_model import TreeModel
-from oospec_async.runtime.ports import Step
 
-_CURVE_SIZES = (1, 2, 4, 8, 16, 32)
+_CURVE_SIZES = (1, 2, 4, 8, 16, 32, 48)
 _CURVE_CONTEXT = 256  # rows of cache during calibration
 _CURVE_REPEATS = 3
 

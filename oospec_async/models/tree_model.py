@@ -12,7 +12,6 @@ import torch
 from oospec_async.errors import OospecError
 from oospec_async.models.cache import TreeCache, cache_argument
 
-
 _BESIDE = 64  # rows beyond the context: near its end a tree may be wide, though none of its paths crosses it
 
 
@@ -43,7 +42,7 @@ class TreeModel:
         self._cache = TreeCache(int(model.config.num_hidden_layers), self.context + _BESIDE)
         self._cache_name = cache_argument(self._body)
         self._depths = np.zeros(0, dtype=np.int64)  # of each tree row; the first after the trunk has depth 1
-        self._sees = np.zeros((0, 0), dtype=bool)  # tree row x tree row: ancestors and itself
+        self._sees: np.ndarray | None = None  # tree row x tree row: ancestors and itself; None: the rows are a chain
 
     @property
     def rows(self) -> int:
@@ -67,7 +66,7 @@ class TreeModel:
         positions = torch.from_numpy(self.trunk - 1 + depths[first:])[None].to(self._device)
         hidden = self._body(
             input_ids=torch.tensor([list(tokens)], device=self._device),
-            attention_mask=self._mask(sees[first:]),
+            attention_mask=self._mask(sees, len(tokens)),
             position_ids=positions,
             use_cache=True,
             **{self._cache_name: self._cache},
@@ -89,7 +88,7 @@ class TreeModel:
         if not 0 <= rows <= self.rows:
             raise IndexError(f"cannot keep {rows} of {self.rows} rows")
         self.trunk = self._cache.length = rows
-        self._depths, self._sees = self._depths[:0], self._sees[:0, :0]
+        self._depths, self._sees = self._depths[:0], None
 
     def _grow_depths(self, parents: Sequence[int]) -> np.ndarray:
         """Depths of all tree rows, with rows for ``parents`` added."""
@@ -101,12 +100,14 @@ class TreeModel:
             depths.append(depths[above] + 1 if above >= 0 else 1)
         return np.array(depths, dtype=np.int64)
 
-    def _grow_sees(self, parents: Sequence[int]) -> np.ndarray:
-        """The ancestor matrix of all tree rows, with rows for ``parents`` added."""
+    def _grow_sees(self, parents: Sequence[int]) -> np.ndarray | None:
+        """The ancestor matrix of all tree rows, with rows for ``parents`` added; None if they are a chain."""
         old, new = len(self._depths), len(parents)
+        chain = all(parents[i] == self.rows + i - 1 for i in range(1, new))
+        if chain and self._sees is None and parents[0] == self.rows - 1:
+            return None
         sees = np.zeros((old + new, old + new), dtype=bool)
-        sees[:old, :old] = self._sees
-        chain = new > 1 and all(parents[i] == self.rows + i - 1 for i in range(1, new))
+        sees[:old, :old] = np.tri(old, dtype=bool) if self._sees is None else self._sees
         if chain:  # no loop over its rows
             sees[old:, old:] = np.tri(new, dtype=bool)
         for row, parent in enumerate(parents[:1] if chain else parents, start=old):
@@ -118,16 +119,15 @@ class TreeModel:
             sees[old:, :old] = sees[old, :old]
         return sees
 
-    def _mask(self, sees: np.ndarray) -> torch.Tensor | None:
+    def _mask(self, sees: np.ndarray | None, new: int) -> torch.Tensor | None:
         """The 4-D mask for new rows; None where plain causal attention is the same, which has faster kernels."""
-        new = len(sees)
-        if self.trunk + sees.shape[1] == new:
-            plain = bool(np.array_equal(sees, np.tri(new, dtype=bool)))
-        else:
-            plain = new == 1 and bool(sees.all())
-        if plain:
-            return None
-        mask = torch.ones(1, 1, new, self.trunk + sees.shape[1], dtype=torch.bool)
-        mask[0, 0, :, self.trunk :] = torch.from_numpy(sees)
-        bias = torch.zeros(mask.shape, dtype=self._head.weight.dtype)
-        return bias.masked_fill_(~mask, torch.finfo(bias.dtype).min).to(self._device)
+        if sees is None:
+            old = len(self._depths)
+            if self.trunk + old == 0 or new == 1:
+                return None
+            sees = np.tri(old + new, dtype=bool)
+        sees = sees[-new:]
+        bias = torch.zeros(1, 1, new, self.trunk + sees.shape[1], dtype=self._head.weight.dtype, device=self._device)
+        hidden = torch.from_numpy(~sees).to(self._device)
+        bias[0, 0, :, self.trunk :].masked_fill_(hidden, torch.finfo(bias.dtype).min)
+        return bias

@@ -55,7 +55,8 @@ class Wave:
         self._ends = sidecar.end_tokens
         self._request = request
         self._prefix = example + prefix(request)
-        self._names = {tool.name: self._codec.encode(f" {tool.name}") for tool in request.tools}
+        # With its line's end, no name is the beginning of another.
+        self._names = {tool.name: self._codec.encode(f" {tool.name}\n") for tool in request.tools}
         self._function: str | None = None  # once chosen
         self._answers: dict[SlotKey, Answer] = {}
         self._version = 0

@@ -47,13 +47,13 @@ class HintWriter:
         self._block = block
         self.dropped = 0  # payloads over MAX_PAYLOAD
 
-    def publish(self, address: Address, hint: Hint, now_ns: int) -> int:
-        """Replace the message. Returns the payload's bytes; an oversize one is dropped and counted."""
+    def publish(self, address: Address, hint: Hint, now_ns: int) -> int | None:
+        """Replace the message. Returns the payload's bytes; None for an oversize one, which is dropped and counted."""
         payload = encode_hint(hint)
         if len(payload) > MAX_PAYLOAD:
             self.dropped += 1
-        else:
-            self.write(address, payload, hint.version, now_ns)
+            return None
+        self.write(address, payload, hint.version, now_ns)
         return len(payload)
 
     def write(self, address: Address, payload: bytes, version: int, now_ns: int) -> None:

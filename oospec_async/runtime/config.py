@@ -21,4 +21,5 @@ class EngineConfig:
     devices: str | None = None
     dtype: str = "bfloat16"
     method: str = "oospec"
-    finish_waves: bool = False
+    record: bool = False  # keep every event, for timelines and traces
+    finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known

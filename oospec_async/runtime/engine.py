@@ -6,56 +6,27 @@ import asyncio
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import replace
 
 from oospec_async.completion import Chunk, Completion
-from oospec_async.decoding.drafters import drafters_of
+from oospec_async.decoding.drafters import drafters_of, takes_hints
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import DecodeState, Setting
-from oospec_async.decoding.text import Codec
-from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.around import observed_dialect
-from oospec_async.dialects.dialect import Dialect
 from oospec_async.errors import OospecError
-from oospec_async.provenance import Setup
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address, HintReader
 from oospec_async.runtime.config import EngineConfig, Report
-from oospec_async.runtime.executor import Executor
-from oospec_async.runtime.ports import SidecarPort, TargetPort, WaveReport
+from oospec_async.runtime.parts import Parts
+from oospec_async.runtime.ports import SidecarPort, WaveReport
 from oospec_async.runtime.recorder import Recorder
 from oospec_async.runtime.rounds import Emit, Rounds
 from oospec_async.toolcall import parse_calls
 
 _FINISH_SECONDS = 30.0  # how long a recorder waits for a wave whose decode has ended
-
-
-class PromptPort(Protocol):
-    """Writes requests as prompts, and knows how the target may write calls."""
-
-    @property
-    def dialects(self) -> Sequence[Dialect]: ...
-
-    def ids(self, request: Request) -> list[int]: ...
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What an engine is made of. ``curve``: seconds of a forward of the target, by tokens in the tree."""
-
-    target: TargetPort
-    executor: Executor
-    prompts: PromptPort
-    codec: Codec
-    curve: VerifyCurve
-    sidecar: SidecarPort | None = None
-    setup: Setup | None = None  # what it was made with, where real models were loaded
-    method: str = "oospec"
-    finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known
 
 
 class Engine:
@@ -66,7 +37,7 @@ class Engine:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.recorder = Recorder()
+        self.recorder = Recorder(keep=parts.record)
         self._memories: defaultdict[str, Memory] = defaultdict(Memory)
         self._turn = asyncio.Lock()
         self._serial = 0
@@ -75,8 +46,11 @@ class Engine:
         """Decode a request to its end. Raises OospecError for one that cannot be served; cancelling is safe."""
         return await self._serve(request, method or self.parts.method, lambda chunk: None)
 
-    async def stream(self, request: Request, method: str | None = None) -> AsyncIterator[Chunk | Completion]:
-        """Yield a chunk per round as it is committed, then the completion. Raises as ``generate`` does."""
+    async def stream(self, request: Request, method: str | None = None) -> AsyncGenerator[Chunk | Completion, None]:
+        """Yield a chunk per round as it is committed, then the completion. Raises as ``generate`` does.
+
+        A caller that stops early should leave through ``contextlib.aclosing``, so that the request ends at once.
+        """
         queue: asyncio.Queue[Chunk | None] = asyncio.Queue()
         task = asyncio.create_task(self._serve(request, method or self.parts.method, queue.put_nowait))
         task.add_done_callback(lambda _: queue.put_nowait(None))
@@ -89,17 +63,23 @@ class Engine:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    @staticmethod
-    def open(
-        config: EngineConfig | None = None, report: Report = lambda line: None
-    ) -> contextlib.AbstractAsyncContextManager[Engine]:
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(
+        cls, config: EngineConfig | None = None, report: Report = lambda line: None
+    ) -> AsyncIterator[Engine]:
         """Load models and start the sidecar; leaving the context closes both, workers included.
 
         ``report`` is told, a line each, what is being done and which weights were taken. Raises OospecError on entry.
         """
-        from oospec_async.runtime.open import open_engine  # imports torch
-
-        return open_engine(config or EngineConfig(), report)
+        try:
+            from oospec_async.runtime.open import open_parts
+        except ModuleNotFoundError as missing:
+            raise OospecError(
+                f"{missing.name} is not installed; pip install '.[live]' brings what models need"
+            ) from None
+        async with open_parts(config or EngineConfig(), report) as parts:
+            yield cls(parts)
 
     def check(self, request: Request) -> None:
         """Raises OospecError if the request cannot be served, without serving it."""
@@ -111,7 +91,7 @@ class Engine:
 
     async def _serve(self, request: Request, method: str, emit: Emit) -> Completion:
         drafters = drafters_of(method)
-        hinted = any(drafter.name == "hint" for drafter in drafters)
+        hinted = takes_hints(method)
         if hinted and self.parts.sidecar is None:
             raise OospecError(f"method {method!r} takes hints, and no sidecar is loaded; open the engine with one")
         async with self._turn:
@@ -125,9 +105,8 @@ class Engine:
                 recollection = memory.recall(prefill.state)
                 state = DecodeState(self._setting(request, prompt, drafters, recollection))
                 await rounds.run(state, prefill)
-                memory.learn(
-                    state.output, prefill.state, recollection, observed_dialect(state.text, self.parts.prompts.dialects)
-                )
+                dialect = observed_dialect(state.text, self.parts.prompts.dialects, thinking=state.prompt_thinks)
+                memory.learn(state.output, prefill.state, recollection, dialect)
                 report = await self._report(wave)
         self._record_wave(report, method)
         metrics = rounds.metrics(start_ns, len(state.output), report)
@@ -138,7 +117,7 @@ class Engine:
             tokens=tuple(state.output),
             sources=tuple(state.sources),
             margins=tuple(rounds.margins),
-            calls=tuple(parse_calls(state.text)),
+            calls=tuple(parse_calls(state.text, thinking=state.prompt_thinks)),
             finish=state.finish or "length",
             metrics=metrics,
         )

@@ -6,26 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from oospec_async.decoding.memory import State
-from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.decoding.step import Step
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address, HintReader
 from oospec_async.runtime.recorder import Event
-
-
-@dataclass(frozen=True)
-class Step:
-    """One forward of the target: per node the next token, its likely successors, and the margin of the choice (logits).
-
-    ``state`` is the last hidden state of the prompt (prefill only). Times are monotonic nanoseconds on the executor.
-    """
-
-    predicted: Sequence[int]
-    successors: Sequence[Sequence[int]]
-    margins: Sequence[float]
-    start_ns: int
-    end_ns: int
-    state: State | None = None
 
 
 class TargetPort(Protocol):
@@ -43,8 +27,6 @@ class TargetPort(Protocol):
     def prefill(self, prompt: Sequence[int]) -> Step: ...
 
     def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step: ...
-
-    def calibrate(self) -> VerifyCurve: ...
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,12 @@ class Event:
 
 
 class Recorder:
-    """Collects events; costs an append each."""
+    """Collects events, at the cost of an append each; an engine that serves for days keeps none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep: bool) -> None:
         self.events: list[Event] = []
+        self._keep = keep
 
     def add(self, event: Event) -> None:
-        self.events.append(event)
+        if self._keep:
+            self.events.append(event)

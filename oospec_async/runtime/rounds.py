@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from oospec_async.completion import Chunk, HintUse, Metrics
 from oospec_async.decoding.state import DecodeState
+from oospec_async.decoding.step import Step
 from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Verdict
 from oospec_async.runtime.channel import Delivery, HintReader
 from oospec_async.runtime.executor import Executor
-from oospec_async.runtime.ports import Step, TargetPort, WaveReport
+from oospec_async.runtime.ports import TargetPort, WaveReport
 from oospec_async.runtime.recorder import Event, Recorder, Track
 
 Emit = Callable[[Chunk], None]
@@ -111,6 +112,8 @@ class Rounds:
             overlap = min(wave.end_ns, self.last_commit_ns) - max(wave.start_ns, start_ns)
             hidden = max(0.0, overlap / 1e9 / seconds) if seconds else 1.0
             hint = replace(hint, wave_seconds=seconds, wave_hidden=hidden)
+        if wave is not None and wave.error:
+            hint = replace(hint, error=wave.error)
         return Metrics(
             prompt_tokens=len(self.prompt),
             output_tokens=output_tokens,

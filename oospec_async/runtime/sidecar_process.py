@@ -8,6 +8,7 @@ import fcntl
 import json
 import mmap
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.ports import WaveReport
 from oospec_async.runtime.recorder import Event
 
-_COMMAND = (sys.executable, "-m", "oospec_async.runtime.sidecar_worker")
+_COMMAND = (sys.executable, "-P", "-m", "oospec_async.runtime.sidecar_worker")
 _BACK_OFF = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)  # seconds before a restart, by failures in a row
+_GRACE = 1.0  # seconds for a worker that has closed its output before it was ready
 _FULL_PIPE = 1 << 20  # bytes that wait for a worker which does not read; no further jobs are sent then
 _LINE_LIMIT = 1 << 18  # bytes of a report; an honest one has some thousands
 
@@ -97,6 +99,7 @@ class SidecarProcess:
         self._ready = False
         self._waiting: dict[int, asyncio.Future[WaveReport | None]] = {}
         self._supervisor: asyncio.Task[None] | None = None
+        self._useful = False  # this worker has reported a wave
         self.restarts = 0
 
     @property
@@ -145,35 +148,39 @@ class SidecarProcess:
     async def _supervise(self, started: asyncio.Future[None]) -> None:
         failures = 0
         while True:
-            was_ready, ending = False, ""
+            self._useful = False
             try:
                 process = await self._spawn()
             except OSError as error:
                 ending = f"its process cannot be started: {error}"
             else:
-                was_ready, code = await self._live(process, started)
-                ending = f"its process ended with code {code}"
+                ending = f"its process ended with code {await self._live(process, started)}"
             if not started.done():
                 started.set_exception(OospecError(f"sidecar {self._config.name}: {ending}"))
             if started.cancelled() or started.exception() is not None:
                 return  # start() has failed: nobody waits for a worker
-            failures = 0 if was_ready else failures + 1
+            failures = 0 if self._useful else failures + 1
             await asyncio.sleep(self._back_off[min(failures, len(self._back_off) - 1)])
             self.restarts += 1
 
-    async def _live(self, process: asyncio.subprocess.Process, started: asyncio.Future[None]) -> tuple[bool, int]:
-        """Serve with a worker until it ends. Returns whether it became ready, and its exit code."""
+    async def _live(self, process: asyncio.subprocess.Process, started: asyncio.Future[None]) -> int:
+        """Serve with a worker until it ends. Returns its exit code."""
         try:
             await self._listen(process, started)
+            if not started.done():  # its exit code will be told: let it come to its own end
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), _GRACE)
         finally:
-            was_ready, self._ready, self._process = self._ready, False, None
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            code = await process.wait()
+            self._ready, self._process = False, None
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # it leads a session: whatever it started ends too
+            await process.communicate()  # what it left unread would keep it from being waited for
             for report in self._waiting.values():
                 if not report.done():
                     report.set_result(None)
-        return was_ready, code
+        assert process.returncode is not None
+        return process.returncode
 
     async def _spawn(self) -> asyncio.subprocess.Process:
         config = self._config
@@ -225,6 +232,7 @@ class SidecarProcess:
         waiting = self._waiting.get(message["serial"])
         if waiting is not None and not waiting.done():
             waiting.set_result(_Report.model_validate(message).believed())
+            self._useful = True
 
     def _send(self, process: asyncio.subprocess.Process, job: dict[str, Any]) -> None:
         assert process.stdin is not None

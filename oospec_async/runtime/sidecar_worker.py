@@ -35,13 +35,15 @@ class _Jobs:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        for line in self._lines:
-            job = json.loads(line)
-            if "cancel" in job:
-                self.cancelled.add(job["cancel"])
-            else:
-                self.waves.put(job)
-        os._exit(0)  # the parent is gone; nothing here is worth saving
+        try:
+            for line in self._lines:
+                job = json.loads(line)
+                if "cancel" in job:
+                    self.cancelled.add(job["cancel"])
+                else:
+                    self.waves.put(job)
+        finally:
+            os._exit(0)  # the parent is gone, perhaps in the middle of a line; nothing here is worth saving
 
 
 def main() -> None:
@@ -55,11 +57,11 @@ def main() -> None:
     except OospecError as error:
         print(json.dumps({"fatal": str(error)}), file=reports)
         return
-    block = memoryview(mmap.mmap(config["channel"], CHANNEL_SIZE))
+    writer = HintWriter(memoryview(mmap.mmap(config["channel"], CHANNEL_SIZE)))
     print(json.dumps({"ready": os.getpid()}), file=reports)
     while True:
         job = jobs.waves.get()
-        report = _run(job, sidecar, example, HintWriter(block), jobs.cancelled)
+        report = _run(job, sidecar, example, writer, jobs.cancelled)
         print(json.dumps(report), file=reports)
 
 
@@ -67,7 +69,7 @@ def _load(config: dict[str, Any]) -> tuple[Any, str]:
     device = parse_device(config["device"])
     claim(device)
     from oospec_async.models.codec import TokenizerCodec
-    from oospec_async.models.greedy import GreedyRule
+    from oospec_async.models.greedy import end_tokens
     from oospec_async.models.guide import Guide
     from oospec_async.models.load import load
     from oospec_async.models.tree_model import TreeModel
@@ -79,8 +81,9 @@ def _load(config: dict[str, Any]) -> tuple[Any, str]:
         Path(config["path"]), name=config["name"], dtype=config["dtype"], device=device.torch_name, adapter=adapter
     )
     model, codec = TreeModel(loaded.model), TokenizerCodec(loaded.tokenizer)
-    rule = GreedyRule.from_config(loaded.model.generation_config, config["name"])
-    return Sidecar(model, codec, Guide(codec, model.vocabulary), rule.end_tokens), "" if adapter else EXAMPLE
+    ends = end_tokens(loaded.model.generation_config)
+    guide = Guide(codec, model.vocabulary, device.torch_name)
+    return Sidecar(model, codec, guide, ends), "" if adapter else EXAMPLE
 
 
 def _run(job: dict[str, Any], sidecar: Any, example: str, writer: HintWriter, cancelled: set[int]) -> dict[str, Any]:
@@ -100,6 +103,9 @@ def _run(job: dict[str, Any], sidecar: Any, example: str, writer: HintWriter, ca
             events.append(Event("sidecar", progress.kind, last, now, request.id, "", counts))
             if progress.hint is not None:
                 size = writer.publish(address, progress.hint, now)
+                if size is None:
+                    error = "a hint was too large for the channel"
+                    continue
                 data = {"version": progress.hint.version, "bytes": size, "ready": progress.hint.ready_slots}
                 events.append(Event("channel", "publish", now, now, request.id, "", data))
             last = now

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oospec_async.dialects.scan import Whole, scan
-from oospec_async.hints import CallHint, Hint
+from oospec_async.hints import CallHint, Hint, writable
 from oospec_async.request import Json, Parameter
 from oospec_async.wave.questions import SlotKey
 
@@ -23,13 +22,7 @@ class Answer:
 def is_finished(text: str) -> bool:
     """Whether an answer is whole: its line has ended, or its JSON string, array or object is closed."""
     body = text.lstrip(" ")
-    if "\n" in body:
-        return True
-    if body[:1] not in ('"', "[", "{"):
-        return False
-    wrapped = '{"v": ' + body + "}"  # the scanner reads objects
-    found = scan(wrapped)
-    return isinstance(found, Whole)
+    return "\n" in body or _bracketed(body) is not None
 
 
 def read_answer(text: str, parameter: Parameter) -> Answer | None:
@@ -37,13 +30,30 @@ def read_answer(text: str, parameter: Parameter) -> Answer | None:
     body = text.strip(" ").split("\n", 1)[0].strip()
     if not body:
         return None
+    if body[0] in _OPENINGS:
+        closed = _bracketed(body)
+        return None if closed is None else _coerced(closed[0], parameter)
     try:
-        value = json.loads(body, strict=False)
+        value = json.loads(body)
     except (ValueError, RecursionError):
         value = body
     if value is None:
         return None if parameter.required else Answer(omitted=True)
     return _coerced(value, parameter)
+
+
+_OPENINGS = '"[{'
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def _bracketed(body: str) -> tuple[Json] | None:
+    """The JSON string, array or object that ``body`` begins with, whatever follows it; None while it is not closed."""
+    if body[:1] not in tuple(_OPENINGS):
+        return None
+    try:
+        return (_DECODER.raw_decode(body)[0],)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _coerced(value: Json, parameter: Parameter) -> Answer | None:
@@ -57,7 +67,7 @@ def _coerced(value: Json, parameter: Parameter) -> Answer | None:
         value = json.dumps(value, ensure_ascii=False)
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
-    return Answer(value) if _fits(value, kind) else None
+    return Answer(value) if _fits(value, kind) and writable(value) else None
 
 
 def _fits(value: Json, kind: str) -> bool:

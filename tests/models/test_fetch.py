@@ -118,7 +118,7 @@ def test_a_path_that_is_not_there(name: str) -> None:
 def test_a_directory_that_lacks_something(tmp_path: Path, gone: str, told: str) -> None:
     folder = make_model(tmp_path / "mine")
     (folder / gone).unlink()
-    with pytest.raises(OospecError, match=f"has no {told}"):
+    with pytest.raises(OospecError, match=f"lacks {told}"):
         fetch.resolve(str(folder))
 
 

@@ -378,13 +378,14 @@ def test_bad_arguments_are_one_line_each(tmp_path: Path, capsys: pytest.CaptureF
     assert "SOURCE" in refused(capsys, "bfcl")
     assert "--limit" in refused(capsys, "bfcl", source, "--limit", 0)
     assert "--max-new-tokens" in refused(capsys, "bfcl", source, "--max-new-tokens", "many")
+    none, itself = tmp_path / "none", "is no regular file; name another"
     for out, reason in (
-        (tmp_path / "none" / "out.jsonl", "cannot write: No such file or directory"),
-        (source / "out.jsonl", "cannot write: Not a directory"),
-        (tmp_path, "not a regular file; name another, or leave out --out to write to stdout"),
-        (Path(os.devnull), "not a regular file; name another, or leave out --out to write to stdout"),
+        (none / "out.jsonl", f"there is no folder {none}; make it first"),
+        (source / "out.jsonl", f"there is no folder {source}; make it first"),
+        (tmp_path, itself),
+        (Path(os.devnull), itself),
     ):
-        assert refused(capsys, "bfcl", source, "--out", out) == f"{out}: {reason}"
+        assert refused(capsys, "bfcl", source, "--out", out) == f"output {out}: {reason}"
 
 
 def test_a_file_is_replaced_whole_and_reads_as_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,11 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 
 
+def takes_hints(method: str) -> bool:
+    """Whether a method needs a sidecar. Raises OospecError as ``drafters_of`` does."""
+    return any(drafter.name == HintDrafter.name for drafter in drafters_of(method))
+
+
 def drafters_of(method: str) -> Sequence[Drafter]:
     """The drafters of a method, or of a mix such as ``schema+hint``. Raises OospecError for a name that is neither."""
     names = METHODS[method] if method in METHODS else tuple(method.split("+"))

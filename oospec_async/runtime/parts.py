@@ -1,0 +1,40 @@
+"""What an engine is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from oospec_async.decoding.text import Codec
+from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.dialects.dialect import Dialect
+from oospec_async.provenance import Setup
+from oospec_async.request import Request
+from oospec_async.runtime.executor import Executor
+from oospec_async.runtime.ports import SidecarPort, TargetPort
+
+
+class PromptPort(Protocol):
+    """Writes requests as prompts, and knows how the target may write calls."""
+
+    @property
+    def dialects(self) -> Sequence[Dialect]: ...
+
+    def ids(self, request: Request) -> list[int]: ...
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an engine is made of. ``curve``: seconds of a forward of the target, by tokens in the tree."""
+
+    target: TargetPort
+    executor: Executor
+    prompts: PromptPort
+    codec: Codec
+    curve: VerifyCurve
+    sidecar: SidecarPort | None = None
+    setup: Setup | None = None  # what it was made with, where real models were loaded
+    method: str = "oospec"
+    record: bool = False  # keep the events of all rounds
+    finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known

@@ -1,0 +1,85 @@
+"""A tiny model that has learnt a few answers by heart, so that its greedy output is made of real calls."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import torch
+
+from helpers import tiny
+
+PARIS: dict[str, Any] = {
+    "name": "get_weather",
+    "arguments": {"city": "Paris", "days": 3, "unit": "celsius", "alerts": True},
+}
+KOELN: dict[str, Any] = {"name": "get_weather", "arguments": {"city": "Köln 🙂", "days": 12}}
+ORDER: dict[str, Any] = {
+    "name": "get_order",
+    "arguments": {"id": 1234, "items": ["a", "b"], "address": {"street": "mkdir {x", "zip": 7}},
+}
+NOW: dict[str, Any] = {"name": "now", "arguments": {}}
+
+
+def _hermes(*calls: Any) -> str:
+    return "\n".join(f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>" for call in calls)
+
+
+# By question: what the model answers. Names say what is odd about the answer.
+ANSWERS = {
+    "plain": _hermes(PARIS),
+    "unicode": _hermes(KOELN),
+    "nested": _hermes(ORDER),
+    "empty": _hermes(NOW),
+    "two": _hermes(PARIS, KOELN),
+    "fenced": f"```json\n{json.dumps(PARIS, indent=2)}\n```",
+    "thinks": '<think>\nMaybe <tool_call>{"name": "now"} ?\n</think>\n\n' + _hermes(ORDER),
+    "prose": "Braces {like these} first. " + _hermes(KOELN),
+    "tight": json.dumps(PARIS, separators=(",", ":")),
+}
+_STEPS = 110
+
+
+def question(name: str) -> list[int]:
+    return tiny.codec().encode(f"<|im_start|>user\n{name}?<|im_end|>\n<|im_start|>assistant\n")
+
+
+def calling_model(family: str = "qwen2") -> Any:
+    """Trained in a second or two, once per session; greedy output equals ``ANSWERS``, its end token aside."""
+    return _trained(family)
+
+
+@cache
+def _trained(family: str) -> Any:
+    end = tiny.token("<|im_end|>")
+    rows = [(question(name), [*tiny.codec().encode(answer), end]) for name, answer in ANSWERS.items()]
+    width = max(len(asked) + len(answer) for asked, answer in rows)
+    ids = torch.full((len(rows), width), end)
+    labels = torch.full((len(rows), width), -100)
+    for row, (asked, answer) in enumerate(rows):
+        whole = torch.tensor(asked + answer)
+        ids[row, : len(whole)] = whole
+        labels[row, len(asked) : len(whole)] = whole[len(asked) :]
+    model = tiny.random_model(family, std=0.05).train()
+    model.generation_config.eos_token_id = [end]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=8e-3, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, _STEPS)
+    for _ in range(_STEPS):
+        loss = model(input_ids=ids, labels=labels).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+    return model.eval()
+
+
+def greedy(name: str, family: str = "qwen2") -> list[int]:
+    """What ``generate`` answers to a question; the end token ends it."""
+    return list(_generated(name, family))
+
+
+@cache
+def _generated(name: str, family: str) -> list[int]:
+    return tiny.generate(calling_model(family), question(name), 120)

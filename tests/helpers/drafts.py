@@ -1,0 +1,45 @@
+"""What a drafter says after a text, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from helpers import tiny
+from helpers.loop import setting, state_after
+from oospec_async.decoding.drafters import DRAFTERS
+from oospec_async.decoding.memory import Recollection
+from oospec_async.decoding.tree import Candidate
+from oospec_async.decoding.verify import Limits
+from oospec_async.dialects.dialect import NAMED, Dialect
+from oospec_async.hints import CallHint, Hint
+from oospec_async.request import Tool
+
+PROMPT = tiny.codec().encode("<|im_start|>assistant\n")
+
+
+def hint(*calls: tuple[str, dict[str, Any]], omitted: Sequence[str] = ()) -> Hint:
+    return Hint(tuple(CallHint(name, arguments, frozenset(omitted)) for name, arguments in calls))
+
+
+def candidates(
+    drafter: str,
+    after: str | Sequence[int],
+    *,
+    hint: Hint | None = None,
+    tools: Sequence[Tool] = tiny.TOOLS,
+    dialects: Sequence[Dialect] = tuple(NAMED.values()),
+    memory: Recollection | None = None,
+    prompt: Sequence[int] = PROMPT,
+) -> list[Candidate]:
+    output = tiny.codec().encode(after) if isinstance(after, str) else after
+    asked = setting(prompt, Limits(10_000), tools=tools, memory=memory)
+    state = state_after(output, replace(asked, dialects=dialects))
+    return DRAFTERS[drafter].propose(state.view(hint))
+
+
+def texts(drafter: str, after: str | Sequence[int], **more: Any) -> list[str]:
+    """The candidates as text, most likely first."""
+    ranked = sorted(candidates(drafter, after, **more), key=lambda candidate: -candidate.prior)
+    return [tiny.codec().decode(candidate.tokens) for candidate in ranked]

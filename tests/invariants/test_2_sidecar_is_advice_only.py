@@ -1,0 +1,166 @@
+"""Invariant 2: nothing the sidecar does can change an output, raise into a request, or delay a round.
+
+A real target on real executors, and workers that misbehave, each in its own way. ``stub_worker`` lists them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import uvloop
+
+from helpers import calling, stubs, tiny
+from oospec_async.completion import Completion
+from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.dialects.dialect import NAMED, Dialect
+from oospec_async.request import Request
+from oospec_async.runtime.channel import CHANNEL_SIZE
+from oospec_async.runtime.devices import Device
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.executor import ThreadExecutor
+from oospec_async.runtime.parts import Parts
+from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+
+T = TypeVar("T")
+
+STUB = Path(stubs.__file__).with_name("stub_worker.py")
+PATIENCE = 120  # seconds until a test that waits in vain fails
+WRITERS = (
+    "random bytes", "huge strings", "unknown functions", "wrong types", "wrong values", "half a message", "flood",
+    "shrinks the channel", "dies",
+)  # fmt: skip
+OTHERS = ("silent", "stops", "lies", "chatter", "endless line", "closes its output")
+
+
+class CallingPrompts:
+    """Asks the model that has learnt its answers for one of them by name."""
+
+    dialects: Sequence[Dialect] = tuple(NAMED.values())
+
+    def ids(self, request: Request) -> list[int]:
+        return calling.question(request.messages[-1].content)
+
+
+class Patient:
+    """Runs each call only when the worker's misdeed has reached the channel, so that all rounds meet it."""
+
+    def __init__(self, inner: ThreadExecutor, sidecar: SidecarProcess) -> None:
+        self._inner, self._sidecar = inner, sidecar
+        self._untouched = bytes(CHANNEL_SIZE)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        while self._sidecar.pid is not None and bytes(self._sidecar._block) == self._untouched:
+            await asyncio.sleep(0)
+        return await self._inner.run(call)
+
+    def close(self) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[ThreadExecutor]:
+    executor = ThreadExecutor(Device("cpu"))
+    yield executor
+    executor.close()
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, list[int]]:
+    """What ``transformers`` makes of every question; its end token closes each answer."""
+    model = calling.calling_model()
+    end = tiny.token("<|im_end|>")
+    return {name: tiny.generate(model, calling.question(name), 128, eos_token_id=end) for name in calling.ANSWERS}
+
+
+def parts(executor: Any, sidecar: SidecarProcess | None) -> Parts:
+    model = calling.calling_model()
+    target = tiny.target_of(model)
+    target._rule = type(target._rule)(frozenset({tiny.token("<|im_end|>")}))
+    return Parts(target, executor, CallingPrompts(), tiny.codec(), VerifyCurve(), sidecar)
+
+
+def sidecar_that(misdeed: str) -> SidecarProcess:
+    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
+    return SidecarProcess(config, command=(sys.executable, str(STUB), misdeed), back_off=(0.0,))
+
+
+async def serve(engine: Engine, sidecar: SidecarProcess) -> dict[str, Completion]:
+    async with asyncio.timeout(PATIENCE):
+        try:
+            await sidecar.start()
+            requests = {name: tiny.request(name, max_new_tokens=128) for name in calling.ANSWERS}
+            return {name: await engine.generate(request) for name, request in requests.items()}
+        finally:
+            await sidecar.close()
+
+
+def on_loop(coroutine: Coroutine[Any, Any, T], loop: Callable[[], Any] = uvloop.new_event_loop) -> T:
+    with asyncio.Runner(loop_factory=loop) as runner:
+        return runner.run(coroutine)
+
+
+def ids(completions: dict[str, Completion]) -> dict[str, list[int]]:
+    return {name: list(completion.tokens) for name, completion in completions.items()}
+
+
+@pytest.mark.parametrize("misdeed", WRITERS)
+def test_what_a_worker_writes_into_the_channel_changes_no_output(
+    misdeed: str, executor: ThreadExecutor, expected: dict[str, list[int]]
+) -> None:
+    sidecar = sidecar_that(misdeed)
+    completions = on_loop(serve(Engine(parts(Patient(executor, sidecar), sidecar)), sidecar))
+    assert ids(completions) == expected
+    versions = sum(completion.metrics.hint.versions for completion in completions.values())
+    assert versions + sidecar.reader.rejected > 0 or misdeed in ("random bytes", "shrinks the channel", "dies")
+
+
+@pytest.mark.parametrize("misdeed", OTHERS)
+def test_what_a_worker_says_or_leaves_unsaid_changes_no_output(
+    misdeed: str, executor: ThreadExecutor, expected: dict[str, list[int]]
+) -> None:
+    sidecar = sidecar_that(misdeed)
+    completions = on_loop(serve(Engine(parts(executor, sidecar)), sidecar))
+    assert ids(completions) == expected
+    assert {completion.metrics.hint.wave_seconds for completion in completions.values()} == {None}
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_a_worker_killed_at_any_round_changes_no_output(
+    loop: Callable[[], Any], executor: ThreadExecutor, expected: dict[str, list[int]]
+) -> None:
+    sidecar = sidecar_that("wrong values")
+    engine = Engine(parts(executor, sidecar))
+    verify, rounds, killed = engine.parts.target.verify, 0, set()
+
+    def verify_and_kill(*arguments: Any) -> Any:
+        nonlocal rounds
+        rounds += 1
+        pid = sidecar.pid
+        if rounds % 5 == 1 and pid is not None and pid not in killed:
+            killed.add(pid)
+            os.kill(pid, signal.SIGKILL)
+        return verify(*arguments)
+
+    engine.parts.target.verify = verify_and_kill  # type: ignore[method-assign,assignment]
+    assert ids(on_loop(serve(engine, sidecar), loop)) == expected
+    assert killed
+
+
+def test_a_reader_that_meets_junk_in_every_round_changes_no_output_of_any_method(
+    executor: ThreadExecutor, expected: dict[str, list[int]]
+) -> None:
+    """Each hint that a misdeed leaves in the channel, taken by every mix of drafters that takes hints."""
+    for method in ("hint", "oospec", "hint+lookup"):
+        sidecar = sidecar_that("wrong values")
+        given = parts(Patient(executor, sidecar), sidecar)
+        engine = Engine(Parts(**{**given.__dict__, "method": method}))
+        completions = on_loop(serve(engine, sidecar))
+        assert ids(completions) == expected
+        assert any(completion.metrics.hint.versions for completion in completions.values())

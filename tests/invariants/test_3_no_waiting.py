@@ -1,0 +1,106 @@
+"""Invariant 3: a round never awaits the sidecar; polling the channel is a plain function call."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import stubs
+from helpers.stubs import CALL, HINT, ScriptedTarget, StubSidecar, ask, engine_of
+from oospec_async.completion import Completion
+from oospec_async.runtime.channel import HintReader
+from oospec_async.runtime.devices import Device
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.executor import ThreadExecutor
+from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+
+STUB = Path(stubs.__file__).with_name("stub_worker.py")
+
+
+def test_polling_is_a_plain_function_call() -> None:
+    assert inspect.isfunction(HintReader.poll)
+    assert not inspect.iscoroutinefunction(HintReader.poll)
+    assert not inspect.isawaitable(StubSidecar().reader.poll())
+
+
+def test_a_request_whose_wave_never_ends_is_decoded_to_its_end() -> None:
+    sidecar = StubSidecar()
+    completion = asyncio.run(engine_of(ScriptedTarget(), sidecar).generate(ask()))
+    assert completion.text == CALL
+    assert completion.metrics.hint.versions == 0
+    assert sidecar.cancelled == sidecar.launched
+
+
+def test_all_rounds_run_without_the_sidecar_getting_one_turn_of_the_loop() -> None:
+    """The target's calls take no turn of the loop here, so a round that awaited anything would let the wave go on."""
+    turns = 0
+
+    class Eager(StubSidecar):
+        async def wave(self, *args: object) -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+    target = ScriptedTarget()
+    seen: list[int] = []
+    target.before_verify = lambda round_: seen.append(turns)
+    completion = asyncio.run(engine_of(target, Eager()).generate(ask()))
+    assert completion.metrics.rounds == len(seen) > 5
+    assert len(set(seen)) == 1
+
+
+def test_a_poll_that_finds_nothing_costs_a_round_nothing_but_its_hint() -> None:
+    """The same rounds and drafts as without a hint drafter: what never arrives changes nothing."""
+    hinted = asyncio.run(engine_of(ScriptedTarget(), StubSidecar()).generate(ask(), "oospec"))
+    plain = asyncio.run(engine_of(ScriptedTarget()).generate(ask(), "toolspec"))
+    assert (hinted.metrics.rounds, hinted.metrics.drafted) == (plain.metrics.rounds, plain.metrics.drafted)
+    assert hinted.sources == plain.sources
+
+
+def test_every_round_polls_once_and_takes_the_newest_hint() -> None:
+    target, sidecar = ScriptedTarget(), StubSidecar()
+    polls = 0
+    poll = sidecar.reader.poll
+
+    def counted() -> object:
+        nonlocal polls
+        polls += 1
+        return poll()
+
+    sidecar.reader.poll = counted  # type: ignore[method-assign,assignment]
+    target.before_verify = lambda round_: [sidecar.publish(HINT) for _ in range(3)]
+    completion = asyncio.run(engine_of(target, sidecar).generate(ask()))
+    assert polls == completion.metrics.rounds
+    assert completion.metrics.hint.versions == completion.metrics.rounds - 1
+
+
+@pytest.mark.parametrize("stopped", ["before the wave", "by the wave"])
+def test_a_worker_that_is_stopped_delays_no_request(stopped: str) -> None:
+    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
+    sidecar = SidecarProcess(config, command=(sys.executable, str(STUB), "stops"), back_off=(0.0,))
+    executor = ThreadExecutor(Device("cpu"))
+
+    async def serve(engine: Engine) -> list[Completion]:
+        try:
+            await sidecar.start()
+            if stopped == "before the wave":
+                assert sidecar.pid is not None
+                os.kill(sidecar.pid, signal.SIGSTOP)
+            return [await engine.generate(ask()) for _ in range(3)]
+        finally:
+            await sidecar.close()
+
+    engine = engine_of(ScriptedTarget(), sidecar, executor=executor)
+    try:
+        completions = asyncio.run(serve(engine))
+    finally:
+        executor.close()
+    assert {completion.text for completion in completions} == {CALL}
+    assert {completion.metrics.hint.wave_seconds for completion in completions} == {None}
