@@ -57,7 +57,7 @@ def make_trace(
     provenance = Provenance(
         parts={
             part: Origin(kind="recorded", how="oospec-run --record")
-            for part in ("outputs", "target timing", "sidecar timing", "host timing")
+            for part in ("rounds", "target timing", "sidecar timing", "host timing")
         },
         target=setup.target,
         sidecar=setup.sidecar,
@@ -91,17 +91,18 @@ def _zero(run: Sequence[Event]) -> int:
 
 
 def _publishes(run: Sequence[Event]) -> list[Publish]:
-    zero = _zero(run)
-    return [
-        Publish(
-            seconds=(event.start_ns - zero) / 1e9,
-            version=event.data["version"],
-            ready=event.data["ready"],
-            bytes=event.data["bytes"],
-        )
-        for event in run
-        if event.name == "publish"
-    ]
+    """Hints as they were published; of a sidecar that failed before its report, those that were found by polls."""
+    zero, publishes = _zero(run), {}
+    for event in run:
+        if event.name in ("publish", "poll"):
+            data = event.data
+            publishes[data["version"]] = Publish(
+                seconds=(data.get("published_ns", event.start_ns) - zero) / 1e9,
+                version=data["version"],
+                ready=data["ready"],
+                bytes=data["bytes"],
+            )
+    return [publishes[version] for version in sorted(publishes)]
 
 
 def _rounds(run: Sequence[Event]) -> list[Round]:

@@ -35,7 +35,7 @@ class ModelInfo(_Part):
 class Provenance(_Part):
     """Per part of the trace, and of what it was recorded with."""
 
-    parts: dict[str, Origin]  # outputs, target timing, sidecar timing, host timing
+    parts: dict[str, Origin]  # rounds, target timing, sidecar timing, host timing
     target: ModelInfo
     sidecar: ModelInfo | None
     software: dict[str, str]

@@ -35,7 +35,7 @@ EVENTS = [
     event("sidecar", "step", 10.2, 10.3, branches=2),
     event("channel", "publish", 10.3, 10.3, version=1, bytes=9, ready=1),
     event("target", "verify", 11.1, 11.2, tokens=1, accepted=0, committed=1, sources=[""], position=1),
-    event("channel", "poll", 11.25, 11.25, version=1, position=2),
+    event("channel", "poll", 11.25, 11.25, version=1, position=2, ready=1, bytes=9, published_ns=int(10.3e9)),
     event("target", "verify", 11.3, 11.5, tokens=5, accepted=3, committed=4, sources=["hint"] * 3 + [""], position=2),
     event("target", "verify", 20.0, 20.1, request="unfinished", tokens=1, accepted=0, committed=1, position=1),
 ]
@@ -52,6 +52,14 @@ def test_rounds_count_from_the_start_of_the_prefill_and_know_the_hint_that_they_
     assert [(round(r.start, 3), r.hint_version, r.committed) for r in run.rounds] == [(1.1, 0, 1), (1.3, 1, 4)]
     assert (run.slots, run.functions, run.payload_bytes) == (2, 1, 9)
     assert run.publishes[0].seconds == pytest.approx(0.3)
+
+
+def test_a_hint_of_a_sidecar_that_failed_before_its_report_is_in_the_trace() -> None:
+    heard_of = [event for event in EVENTS if event.name != "publish"]
+    metrics = Metrics(20, 6, 2, 4, 3, 1.5, 1.0, 1.0, 0.5)
+    done = Completion("r", "oospec", "", (1,) * 6, ("",) * 6, (1.0,) * 6, (), "stop", metrics)
+    (run,) = make_trace(SETUP, heard_of, [ASKED], [done]).requests
+    assert [(p.version, p.bytes, round(p.seconds, 3)) for p in run.publishes] == [(1, 9, 0.3)]
 
 
 def test_host_time_is_the_gap_between_forwards_of_the_target() -> None:

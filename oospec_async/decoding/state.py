@@ -49,7 +49,7 @@ class DecodeState:
             known.setdefault(replace(dialect, name=""), dialect)
         self._dialects = list(known.values())
         self._verifier = Verifier(setting.limits, setting.codec)
-        self.prompt_thinks = setting.codec.decode(setting.prompt[-4:]).rstrip().endswith(THINK)
+        self.prompt_thinks = setting.codec.decode(setting.prompt[-16:]).rstrip().endswith(THINK)
 
     @property
     def text(self) -> str:

@@ -60,7 +60,6 @@ class Cursor:
     at: At
     frames: list[Frame]
     partial: str  # raw text of the unfinished key, string or scalar, with its opening quote
-    space: str  # white space written since the last token
     gaps: Gaps  # white space after the first "{", last seen after ":", … and before "}", "]"
 
 
@@ -89,7 +88,7 @@ def scan(text: str, start: int = 0) -> Cursor | Whole | None:
         gap = _SPACE.match(text, i).group()  # type: ignore[union-attr]  # matches the empty string too
         i += len(gap)
         if i == len(text):
-            return Cursor(at, frames, "", gap, gaps)
+            return Cursor(at, frames, "", gaps)
         char = text[i]
         if char in "}]" and at in (At.FIRST_KEY, At.FIRST_ITEM, At.AFTER_VALUE):
             if (char == "}") is not frame.is_object:
@@ -132,14 +131,14 @@ def scan(text: str, start: int = 0) -> Cursor | Whole | None:
             if match is None:
                 return _unfinished_string(At.IN_STRING, text, i, frames, gaps)
             if char != '"' and match.end() == len(text):
-                return Cursor(At.IN_SCALAR, frames, match.group(), "", gaps)
+                return Cursor(At.IN_SCALAR, frames, match.group(), gaps)
             i, at = match.end(), At.AFTER_VALUE
             frame.finish(match.group(), i)
 
 
 def _unfinished_string(at: At, text: str, start: int, frames: list[Frame], gaps: Gaps) -> Cursor | None:
     match = _PARTIAL_STRING.match(text, start)
-    return Cursor(at, frames, match.group(), "", gaps) if match else None
+    return Cursor(at, frames, match.group(), gaps) if match else None
 
 
 _DECODER = json.JSONDecoder(strict=False)  # json.loads would make one for every call

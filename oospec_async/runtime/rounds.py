@@ -94,7 +94,17 @@ class Rounds:
     def _delivered(self, delivery: Delivery, position: int) -> None:
         now = time.monotonic_ns()
         self.deliveries.append((now, position, delivery))
-        self._record("channel", "poll", now, now, version=delivery.hint.version, position=position)
+        self._record(
+            "channel",
+            "poll",
+            now,
+            now,
+            version=delivery.hint.version,
+            position=position,
+            ready=delivery.hint.ready_slots,
+            bytes=delivery.payload_bytes,
+            published_ns=delivery.published_ns,
+        )
 
     def _record(self, track: Track, name: str, start: int, end: int, **data: object) -> None:
         self.recorder.add(Event(track, name, start, end, self.request, self.method, data))

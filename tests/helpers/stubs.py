@@ -137,7 +137,7 @@ class StubSidecar:
     def current(self) -> Address:
         return self.launched[-1]
 
-    def publish(self, hint: Hint = HINT, address: Address | None = None) -> int:
+    def publish(self, hint: Hint = HINT, address: Address | None = None) -> int | None:
         return self.writer.publish(address or self.current, hint, time.monotonic_ns())
 
     async def wave(self, address: Address, request: Request) -> WaveReport | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 import time
 from typing import Any
@@ -415,7 +416,8 @@ def test_a_hint_published_in_a_round_is_taken_by_the_next_one_and_its_position_i
     assert metrics.hint.arrival_seconds is not None
     assert 0 < metrics.hint.arrival_seconds <= metrics.total_seconds
     polls = [e for e in engine.recorder.events if (e.track, e.name) == ("channel", "poll")]
-    assert polls[0].data == {"version": 1, "position": 4}
+    assert polls[0].data["version"] == 1
+    assert polls[0].data["position"] == 4
     assert [e.data["version"] for e in polls] == [1, 2]
 
 
@@ -515,3 +517,25 @@ def test_a_request_without_tools_is_served() -> None:
     sidecar.at_launch = HINT
     completion = served(engine_of(ScriptedTarget("Good day."), sidecar), request)
     assert (completion.text, completion.calls) == ("Good day.", ())
+
+
+def test_a_call_within_the_think_block_that_the_prompt_opened_is_no_call(run: Run) -> None:
+    engine = engine_of(ScriptedTarget(f"perhaps {call('Rome')}</think>\n{call('Paris')}"))
+    completion = run(engine.generate(ask("Paris?<think>\n"), "toolspec"))
+    assert [c.arguments["city"] for c in completion.calls] == ["Paris"]
+
+
+def test_a_wave_that_failed_says_why() -> None:
+    sidecar = StubSidecar()
+    sidecar.ends, sidecar.report = True, WaveReport(0, 1, cancelled=False, error="OospecError: too long")
+    completion = asyncio.run(engine_of(ScriptedTarget(), sidecar).generate(ask()))
+    assert completion.metrics.hint.error == "OospecError: too long"
+
+
+def test_an_engine_that_is_not_asked_to_record_keeps_no_events(run: Run) -> None:
+    recorded = engine_of(ScriptedTarget())
+    engine = Engine(dataclasses.replace(recorded.parts, record=False))
+    for each in (recorded, engine):
+        run(each.generate(ask(), "ar"))
+    assert recorded.recorder.events
+    assert not engine.recorder.events
