@@ -22,7 +22,6 @@ _OPENERS = (0.6, 0.3, 0.05)  # chance that a call begins here, by rank of the di
 _OPTIONS = 8  # alternatives drafted at one place
 _OPENINGS = {"string": '"', "array": "[", "object": "{"}
 _KEY_KNOWN = (At.COLON, At.VALUE, At.IN_STRING, At.IN_SCALAR)
-
 _STRING_ENDS = 0.3  # chance that an unknown string ends with the next token
 
 
