@@ -3,17 +3,21 @@
 >>> async with Engine.open() as engine:
 ...     completion = await engine.generate(request)
 
-Importing this package imports no torch; opening an engine does.
+Importing this package imports next to nothing; opening an engine imports torch.
 """
 
 from __future__ import annotations
 
-from oospec_async.completion import Chunk, Completion, HintUse, Metrics
-from oospec_async.errors import OospecError
-from oospec_async.request import Message, Request, Tool, parse_request, read_requests
-from oospec_async.runtime.config import EngineConfig
-from oospec_async.runtime.engine import Engine
-from oospec_async.toolcall import ToolCall, parse_calls
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oospec_async.completion import Chunk, Completion, HintUse, Metrics
+    from oospec_async.errors import OospecError
+    from oospec_async.request import Message, Request, Tool, parse_request, read_requests
+    from oospec_async.runtime.config import EngineConfig
+    from oospec_async.runtime.engine import Engine
+    from oospec_async.toolcall import ToolCall, parse_calls
 
 __all__ = [
     "Chunk",
@@ -31,3 +35,19 @@ __all__ = [
     "parse_request",
     "read_requests",
 ]
+
+_HOMES = {
+    "completion": ("Chunk", "Completion", "HintUse", "Metrics"),
+    "errors": ("OospecError",),
+    "request": ("Message", "Request", "Tool", "parse_request", "read_requests"),
+    "runtime.config": ("EngineConfig",),
+    "runtime.engine": ("Engine",),
+    "toolcall": ("ToolCall", "parse_calls"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

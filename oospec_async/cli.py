@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
@@ -60,14 +61,17 @@ def command(
         raise OospecError("say --live to run real models on this machine, or --fetch to only fetch their weights")
     if method is not None and compare is not None:
         raise OospecError("--method and --compare exclude each other; name all methods with --compare")
-    methods = [part.strip() for part in (compare or method or "oospec").split(",")]
+    named = compare if compare is not None else method if method is not None else "oospec"
+    methods = [part.strip() for part in named.split(",")]
     if len(set(methods)) < len(methods):
         raise OospecError(f"--compare {compare}: names a method twice")
     needs_sidecar = any(takes_hints(name) for name in methods)
     if devices is not None:
         parse_devices(devices)
+    source = requests or _examples()
     options = RunOptions(
-        requests=_read(requests or _examples(), limit, max_new_tokens),
+        source=source,
+        requests=_read(source, limit, max_new_tokens),
         methods=methods,
         engine=EngineConfig(
             target=target,
@@ -100,12 +104,15 @@ def _read(path: Path, limit: int | None, max_new_tokens: int | None) -> list[Req
 
 
 def main() -> None:
-    """Entry point: one line on stderr and exit code 2 for what the user can mend, 130 for Ctrl-C."""
+    """One line on stderr and exit code 2 for what the user can mend, 130 for Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not cost the results
+            stream.reconfigure(errors="backslashreplace")
     try:
         command.main(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        click.echo(f"oospec-run: {' '.join(error.format_message().split())}", err=True)
+        sys.exit(2)
     except OospecError as error:
         click.echo(f"oospec-run: {error}", err=True)
         sys.exit(2)

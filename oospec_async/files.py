@@ -14,14 +14,14 @@ def check_writable(path: Path, what: str) -> None:
 
     Raises OospecError, beginning with ``what`` and the path: no regular file, or a folder missing or not writable.
     """
-    folder = path.resolve().parent
     try:
+        folder = path.resolve().parent
         if path.exists() and not path.is_file():
             raise OospecError(f"{what} {path}: is no regular file; name another")
         if not folder.is_dir():
             raise OospecError(f"{what} {path}: there is no folder {folder}; make it first")
-    except OSError as error:
-        raise OospecError(f"{what} {path}: {error.strerror}") from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+        raise OospecError(f"{what} {path}: {getattr(error, 'strerror', None) or error}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OospecError(f"{what} {path}: the folder {folder} cannot be written to")
 
@@ -43,3 +43,21 @@ def write_atomically(path: Path, text: str, what: str) -> None:
             draft.unlink(missing_ok=True)
     except OSError as error:
         raise OospecError(f"{what} {path}: cannot be written: {error.strerror or error}") from error
+
+
+def check_adapter(folder: Path) -> None:
+    """Raises OospecError unless a directory holds an adapter's configuration and weights."""
+    try:
+        names = {entry.name for entry in folder.iterdir()}
+    except OSError as error:
+        raise OospecError(f"adapter {folder}: {error.strerror}; name a directory in peft format") from None
+    if "adapter_config.json" not in names or not names & {"adapter_model.safetensors", "adapter_model.bin"}:
+        raise OospecError(f"adapter {folder}: lacks adapter_config.json or adapter_model.safetensors")
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, links followed, whether it exists or not."""
+    try:
+        return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+    except (OSError, RuntimeError):
+        return False

@@ -246,13 +246,14 @@ def _iter_requests(path: Path) -> Iterator[Request]:
     except UnicodeDecodeError as error:
         raise OospecError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
     seen: set[str] = set()
+    stem = path.stem.encode("utf-8", "backslashreplace").decode()  # a file's name need not be text
     # Not splitlines(): U+2028 and friends are legal inside JSON strings.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{path}:{number}"
         request = parse_request(load_json(line, where, "one request a line"), where)
-        request = request if request.id else request.model_copy(update={"id": f"{path.stem}-{number}"})
+        request = request if request.id else request.model_copy(update={"id": f"{stem}-{number}"})
         if request.id in seen:
             raise OospecError(f"{where}: id {request.id!r} is used twice; ids must differ")
         seen.add(request.id)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from oospec_async import terminal
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable
+from oospec_async.files import check_adapter, check_writable, same_file
 from oospec_async.provenance import Setup, software
 from oospec_async.record import make_trace
 from oospec_async.request import Request
@@ -27,6 +29,7 @@ from oospec_async.trace import write_trace
 
 @dataclass(frozen=True)
 class RunOptions:
+    source: Path  # the file of requests
     requests: Sequence[Request]
     methods: Sequence[str]
     engine: EngineConfig
@@ -41,10 +44,17 @@ def check(options: RunOptions) -> None:
         drafters_of(method)
     if options.record is not None:
         check_writable(options.record, "trace")
-        if options.timeline is not None and options.timeline.resolve() == options.record.resolve():
+        if options.timeline is not None and same_file(options.timeline, options.record):
             raise OospecError(f"--record and --timeline both name {options.record}; name two files")
     if options.timeline is not None:
         check_timeline_path(options.timeline)
+    for path in (options.record, options.timeline):
+        if path is not None and same_file(path, options.source):
+            raise OospecError(f"{path}: is the file of requests; name another to write to")
+    if options.engine.adapter is not None:
+        if options.engine.sidecar is None:
+            raise OospecError("--adapter belongs to a sidecar, and no method here takes its hints")
+        check_adapter(options.engine.adapter)
 
 
 async def run(options: RunOptions) -> None:
@@ -60,13 +70,17 @@ async def run(options: RunOptions) -> None:
             engine.check(request)
         done: list[Completion] = []
         try:
-            if options.as_json:
-                await _serve_quietly(engine, options, err, done)
-            else:
-                await _serve_visibly(engine, options, out, done)
-        finally:
-            if done:
-                _conclude(engine, options, out, err, done)
+            try:
+                if options.as_json:
+                    await _serve_quietly(engine, options, err, done)
+                else:
+                    await _serve_visibly(engine, options, out, done)
+            finally:
+                if done:
+                    with _uninterrupted():
+                        _conclude(engine, options, out, err, done)
+        except OSError as error:
+            raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
 
 
 async def _serve_visibly(engine: Engine, options: RunOptions, out: Console, done: list[Completion]) -> None:
@@ -96,18 +110,37 @@ async def _serve_quietly(engine: Engine, options: RunOptions, err: Console, done
 
 
 def _conclude(engine: Engine, options: RunOptions, out: Console, err: Console, done: list[Completion]) -> None:
+    """Write the files first, each whatever becomes of the other, then print."""
     setup = engine.parts.setup
     assert setup is not None  # the engine was opened on real models
+    events, failures = engine.recorder.events, []
+    files: list[tuple[str, Path | None, Callable[[Path], None]]] = [
+        ("timeline", options.timeline, lambda path: write_timeline(events, path, f"Measured: {setup.line}")),
+        ("trace", options.record, lambda path: write_trace(make_trace(setup, events, options.requests, done), path)),
+    ]
+    for what, path, write in files:
+        if path is not None:
+            try:
+                write(path)
+                _note(err, f"{what}: {path}")
+            except OospecError as failure:
+                failures.append(failure)
     if options.as_json:
         out.out(_as_json(setup, done), highlight=False)
     else:
         terminal.print_summary(out, summarise(done), setup.line)
-    if options.timeline is not None:
-        write_timeline(engine.recorder.events, options.timeline, f"Measured: {setup.line}")
-        _note(err, f"timeline: {options.timeline}")
-    if options.record is not None:
-        write_trace(make_trace(setup, engine.recorder.events, options.requests, done), options.record)
-        _note(err, f"trace: {options.record}")
+    if failures:
+        raise failures[0]
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Further Ctrl-C is ignored while results are written."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _note(err: Console, line: str) -> None:

@@ -80,7 +80,8 @@ _FIGURES: dict[str, Callable[[Summary], str]] = {
 
 def print_summary(console: Console, summaries: Sequence[Summary], setup: str) -> None:
     """The table of a run; ``setup`` says what it was measured on."""
-    table = Table(title=f"{summaries[0].requests} requests. Measured: {setup}", title_justify="left")
+    title = Text(f"{summaries[0].requests} requests. Measured: {setup}")  # not markup: names may hold brackets
+    table = Table(title=title, title_justify="left")
     table.add_column()
     for summary in summaries:
         table.add_column(summary.method, justify="right")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from helpers import tiny
 
@@ -16,7 +19,7 @@ GOOD = {"messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "f",
 
 
 def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from oospec_async.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from oospec_async.entry import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
@@ -25,7 +28,7 @@ def refused(*arguments: str) -> str:
     done = run(*arguments)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.startswith(("oospec-run:", "Error:"))]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("oospec-run:")]
     assert len(lines) == 1, done.stderr
     assert done.stdout == ""
     return lines[0]
@@ -161,7 +164,53 @@ def test_an_adapter_that_is_missing_or_for_another_base_is_named(good: str, mode
     assert "/nowhere/adapter" in refused(*arguments, "/nowhere/adapter")
     config = {"peft_type": "LORA", "base_model_name_or_path": "someone/Other-7B", "task_type": "CAUSAL_LM"}
     (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
     assert "someone/Other-7B" in refused(*arguments, str(tmp_path))
+
+
+def test_the_file_of_requests_is_never_written_over(good: str, model: str) -> None:
+    before = Path(good).read_bytes()
+    assert good in refused("--live", good, "--target", model, "--method", "ar", "--record", good)
+    assert Path(good).read_bytes() == before
+
+
+def test_an_adapter_without_a_method_that_takes_hints_is_refused(good: str, model: str, tmp_path: Path) -> None:
+    assert "--adapter" in refused("--live", good, "--target", model, "--method", "ar", "--adapter", str(tmp_path))
+
+
+def damaged(model: str, folder: Path) -> tuple[Path, dict[str, torch.Tensor]]:
+    """A copy of a model, and its weights to be changed."""
+    shutil.copytree(model, folder)
+    return folder / "model.safetensors", load_file(folder / "model.safetensors")
+
+
+def test_weights_that_are_cut_off_or_lack_a_tensor_are_refused(good: str, model: str, tmp_path: Path) -> None:
+    cut, _ = damaged(model, tmp_path / "cut")
+    cut.write_bytes(cut.read_bytes()[:-1000])
+    lacking, tensors = damaged(model, tmp_path / "lacking")
+    del tensors["model.layers.0.mlp.down_proj.weight"]
+    save_file(tensors, lacking, metadata={"format": "pt"})
+    for folder, said in ((cut.parent, "damaged"), (lacking.parent, "down_proj")):
+        line = refused("--live", good, "--target", str(folder), "--method", "ar", "--devices", "cpu")
+        assert said in line
+        assert str(folder) in line
+
+
+def test_a_sidecar_that_cannot_be_loaded_is_one_line_too(good: str, model: str, tmp_path: Path) -> None:
+    cut, _ = damaged(model, tmp_path / "cut")
+    cut.write_bytes(cut.read_bytes()[:-1000])
+    line = refused("--live", good, "--target", model, "--sidecar", str(cut.parent), "--devices", "cpu")
+    assert "damaged" in line
+
+
+def test_a_full_disk_under_stdout_is_one_line(good: str, model: str) -> None:
+    command = [sys.executable, "-c", "from oospec_async.entry import main; main()", "--live", good]
+    options = ["--target", model, "--method", "ar", "--devices", "cpu", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*command, *options], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "stdout" in done.stderr
 
 
 def test_an_interrupted_run_sums_up_and_writes_what_was_finished(good: str, model: str, tmp_path: Path) -> None:
@@ -169,7 +218,7 @@ def test_an_interrupted_run_sums_up_and_writes_what_was_finished(good: str, mode
     lines = [json.dumps({**GOOD, "id": f"r{i}", "max_new_tokens": 300}) for i in range(200)]
     path.write_text("\n".join(lines))
     options = ["--target", model, "--method", "ar", "--devices", "cpu", "--record", str(trace)]
-    command = [sys.executable, "-c", "from oospec_async.cli import main; main()", "--live", str(path), *options]
+    command = [sys.executable, "-c", "from oospec_async.entry import main; main()", "--live", str(path), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:

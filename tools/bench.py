@@ -23,6 +23,7 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 from oospec_async import Engine, EngineConfig, OospecError, Request, read_requests
 from oospec_async.decoding.drafters import takes_hints
@@ -143,7 +144,7 @@ def summary(rows: list[Row], methods: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def print_result(console: Console, figures: dict[str, dict[str, Any]], setup: str, runs: int, requests: int) -> None:
-    table = Table(title=f"{requests} requests, {runs} interleaved runs (medians). Measured: {setup}")
+    table = Table(title=Text(f"{requests} requests, {runs} interleaved runs (medians). Measured: {setup}"))
     for name in (
         "method",
         "decode s",
@@ -174,7 +175,7 @@ async def bench(
     requests: list[Request], methods: list[str], runs: int, config: EngineConfig, rows_file: TextIO | None
 ) -> tuple[list[Row], str]:
     err = Console(stderr=True)
-    async with Engine.open(config, lambda line: err.print(line, style="dim", soft_wrap=True)) as engine:
+    async with Engine.open(config, lambda line: err.print(line, style="dim", soft_wrap=True, markup=False)) as engine:
         rows = []
         with Progress(console=err, auto_refresh=False) as progress:  # a refreshing thread would disturb the loop
             task = progress.add_task("rows", total=len(requests) * len(methods) * runs)
@@ -196,7 +197,7 @@ async def bench(
 @click.option("--devices", help="As for oospec-run.")
 @click.option("--dtype", default="bfloat16", show_default=True, type=click.Choice(["bfloat16", "float32", "float16"]))
 @click.option("--target", default=EngineConfig.target, show_default=True)
-@click.option("--rows", type=click.File("w"), help="Write every row here as it ends (JSON Lines).")
+@click.option("--rows", type=click.File("w", lazy=False), help="Write every row here as it ends (JSON Lines).")
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on stdout.")
 def main(
     requests: tuple[Path, ...],
@@ -212,6 +213,8 @@ def main(
     """Exit code 1 if, in float32, any output differs from the first method's."""
     names = methods.split(",")
     try:
+        if len(set(names)) < len(names):
+            raise OospecError(f"--methods {methods}: names a method twice")
         needs_sidecar = any(takes_hints(name) for name in names if name != "generate")
         asked = [request for path in requests for request in read_requests(path)[:limit]]
         if len({request.id for request in asked}) < len(asked):

@@ -18,7 +18,7 @@ from data_formats.base import Notes, Object, check_gold
 from data_formats.source import find, read_rows
 
 from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
+from oospec_async.files import same_file, write_atomically
 from oospec_async.request import parse_request
 
 
@@ -46,7 +46,7 @@ def write(text: str, out: Path | None) -> None:
         write_atomically(out, text, "output")
         return
     try:
-        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         # Whoever reads has enough, as `head`; the interpreter must not flush into the closed pipe when it ends.
@@ -73,6 +73,8 @@ def command(
     """
     notes = Notes()
     path = find(source, category)
+    if out is not None and same_file(out, path):
+        raise OospecError(f"{out}: is the source itself; name another file to write to")
     requests = prepare(format_, path, limit, max_new_tokens, notes)
     write("".join(json.dumps(request, ensure_ascii=False) + "\n" for request in requests), out)
     for line in notes.lines():

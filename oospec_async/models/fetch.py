@@ -60,7 +60,7 @@ def weights_sha256(folder: Path) -> str:
     """SHA-256 over the weight files' contents, remembered in our cache for as long as no size or time changes."""
     files = hub.weight_files(folder)
     seen = [[str(file.resolve()), (stat := file.stat()).st_size, stat.st_mtime_ns] for file in files]
-    memo = cache_dir() / "hashes" / (hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:32] + ".json")
+    memo = cache_dir() / "hashes" / (hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32] + ".json")
     with suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(memo.read_text())
         if known["files"] == seen:
@@ -99,8 +99,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _locate(name: str, offline: bool) -> tuple[Path, str]:
-    path = Path(name).expanduser()
-    if name and path.exists():
+    try:
+        path = Path(name).expanduser()
+        there = bool(name) and path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, or the home of nobody
+        raise OospecError(f"{name[:80]!r}: no such directory ({error})") from None
+    if there:
         if not path.is_dir():
             raise OospecError(f"{name} is a file: name the directory that holds config.json and the weights")
         if gap := hub.missing(path):

@@ -23,10 +23,17 @@ _REFUSED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def end_tokens(config: Any) -> frozenset[int]:
-    """The tokens that end an output, by a generation config."""
+def end_tokens(config: Any, name: str) -> frozenset[int]:
+    """The tokens that end an output, by a generation config. Raises OospecError where they are no ids."""
     ends = config.eos_token_id
-    return frozenset([] if ends is None else ends if isinstance(ends, list) else [ends])
+    ends = [] if ends is None else ends if isinstance(ends, list) else [ends]
+    if not _are_ids(ends):
+        raise OospecError(f"{name}: generation_config sets eos_token_id={ends!r}; ids are meant")
+    return frozenset(ends)
+
+
+def _are_ids(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int) and item >= 0 for item in value)
 
 
 @dataclass(frozen=True)
@@ -56,8 +63,14 @@ class GreedyRule:
                     f"{name}: generation_config sets {key}={value!r}, which greedy verification does not apply; "
                     f"remove it from generation_config.json if you can do without"
                 )
-        suppressed = tuple(getattr(config, "suppress_tokens", None) or ())
-        return cls(end_tokens(config), float(getattr(config, "repetition_penalty", None) or 1.0), suppressed)
+        penalty = getattr(config, "repetition_penalty", None)
+        penalty = 1.0 if penalty is None else penalty
+        if not isinstance(penalty, (int, float)) or not penalty > 0:
+            raise OospecError(f"{name}: generation_config sets repetition_penalty={penalty!r}; it must be above 0")
+        suppressed = getattr(config, "suppress_tokens", None) or []
+        if not _are_ids(suppressed):
+            raise OospecError(f"{name}: generation_config sets suppress_tokens={suppressed!r}; a list of ids is meant")
+        return cls(end_tokens(config, name), float(penalty), tuple(suppressed))
 
     def choose(self, logits: torch.Tensor, committed: Sequence[int], paths: Sequence[Sequence[int]]) -> Choice:
         """``logits`` [nodes, vocabulary]; ``committed``: prompt and output; ``paths``: each node's further tokens."""
@@ -85,7 +98,7 @@ class GreedyRule:
                 rows, tokens = torch.tensor(further, device=scores.device).T
                 self._penalise(scores, (rows, tokens))
         if self.suppressed:
-            scores[:, list(self.suppressed)] = -torch.inf
+            scores[:, [token for token in self.suppressed if token < scores.shape[-1]]] = -torch.inf
         return scores
 
     def _penalise(self, scores: torch.Tensor, where: tuple[slice | torch.Tensor, torch.Tensor]) -> None:

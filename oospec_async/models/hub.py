@@ -12,7 +12,7 @@ _TIMEOUT = 4.0  # seconds until a hub that does not answer counts as out of reac
 _TOKENIZER = ("tokenizer.json", "tokenizer.model", "vocab.json")
 _WEIGHTS = {"model.safetensors": "model*.safetensors", "pytorch_model.bin": "pytorch_model*.bin"}  # whole: with shards
 _INDEX = ".index.json"
-_EXTRA = "install the live extra: pip install 'oospec[live]'"
+_EXTRA = "install the live extra: pip install '.[live]'"
 
 
 class OutOfReach(Exception):
@@ -26,9 +26,9 @@ def weight_files(folder: Path) -> list[Path]:
             return [folder / name]
         try:
             shards = set(json.loads((folder / (name + _INDEX)).read_text())["weight_map"].values())
-        except (OSError, ValueError, KeyError):
+            files = sorted(folder / shard for shard in shards)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-        files = sorted(folder / shard for shard in shards)
         if files and all(file.is_file() for file in files):
             return files
     return []

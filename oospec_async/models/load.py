@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 import transformers
 
 from oospec_async.errors import OospecError
+from oospec_async.files import check_adapter
 from oospec_async.models.families import check_family
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -28,22 +30,31 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
     there, and an adapter that belongs to another base.
     """
     transformers.utils.logging.disable_progress_bar()
-    try:
-        config = transformers.AutoConfig.from_pretrained(path)
-    except (OSError, ValueError, KeyError) as error:
-        raise OospecError(f"{name}: config.json in {path} cannot be used: {_one_line(error)}") from None
+    config = _tried(f"{name}: config.json in {path} cannot be used", transformers.AutoConfig.from_pretrained, path)
     check_family(config, name)
     if device.startswith("cuda") and not _has_cuda(device):
-        raise OospecError(f"device {device!r}: torch sees {torch.cuda.device_count()} CUDA devices here")
-    try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            path, config=config, dtype=DTYPES[dtype], attn_implementation="sdpa", local_files_only=True
-        )
-        tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise OospecError(f"{name}: {path} cannot be loaded: {_one_line(error)}") from None
+        count = torch.cuda.device_count()
+        raise OospecError(f"device {device!r}: torch sees {count} CUDA devices here; name one of them, or cpu")
+    what = f"{name}: {path} cannot be loaded (damaged files? fetch them again)"
+    model, report = _tried(
+        what,
+        transformers.AutoModelForCausalLM.from_pretrained,
+        path,
+        config=config,
+        dtype=DTYPES[dtype],
+        attn_implementation="sdpa",
+        local_files_only=True,
+        output_loading_info=True,
+    )
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        if odd := sorted(map(str, report.get(kind, ()))):
+            raise OospecError(f"{name}: weights and config.json do not agree: {kind.replace('_', ' ')}: {odd[0]}")
+    tokenizer = _tried(what, transformers.AutoTokenizer.from_pretrained, path, local_files_only=True)
     if not tokenizer.is_fast:
         raise OospecError(f"{name}: its tokenizer has no tokenizer.json; convert it to a fast tokenizer")
+    settings = path / "generation_config.json"
+    if settings.exists():  # transformers goes on without a broken one, and would end outputs elsewhere
+        _tried(f"{name}: {settings} cannot be used", transformers.GenerationConfig.from_pretrained, path)
     if adapter is not None:
         model = _merge(model, adapter, name)
     return Loaded(model.to(device).eval(), tokenizer)
@@ -52,22 +63,24 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
 def _merge(model: Any, adapter: Path, name: str) -> Any:
     import peft
 
-    try:
-        base = peft.PeftConfig.from_pretrained(str(adapter)).base_model_name_or_path or ""
-    except (OSError, ValueError, TypeError) as error:
-        raise OospecError(f"adapter {adapter}: not a peft adapter: {_one_line(error)}") from None
+    check_adapter(adapter)
+    config = _tried(f"adapter {adapter}: not a peft adapter", peft.PeftConfig.from_pretrained, str(adapter))
+    base = str(config.base_model_name_or_path or "")
     if Path(base).name.lower() not in ("", Path(name).name.lower()):
         raise OospecError(f"adapter {adapter}: it belongs to {base}, not to {name}; name that model with --sidecar")
+    what = f"adapter {adapter}: does not fit {name}"
+    return _tried(what, lambda: peft.PeftModel.from_pretrained(model, str(adapter)).merge_and_unload())
+
+
+def _tried(what: str, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a library that raises whatever it likes at broken files. Raises OospecError: ``what``, and why."""
     try:
-        return peft.PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise OospecError(f"adapter {adapter}: does not fit {name}: {_one_line(error)}") from None
+        return call(*arguments, **options)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300]
+        raise OospecError(f"{what}: {type(error).__name__}: {reason}") from None
 
 
 def _has_cuda(device: str) -> bool:
     index = int(device.partition(":")[2] or 0)
     return torch.cuda.is_available() and index < torch.cuda.device_count()
-
-
-def _one_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

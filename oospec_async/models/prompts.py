@@ -53,9 +53,12 @@ class Prompts:
         if tools and not self._takes_tools:
             messages, tools = _described(messages, request.tools), []
         try:
-            return self._render(messages, tools, True)
+            text = self._render(messages, tools, True)
+            text.encode()
         except Exception as error:  # jinja2 raises what the template's author chose
-            raise OospecError(f"request {request.id!r}: {self._name}'s chat template refuses it: {error}") from None
+            reason = " ".join(str(error).split())
+            raise OospecError(f"request {request.id!r}: {self._name}'s chat template refuses it: {reason}") from None
+        return text
 
     def ids(self, request: Request) -> list[int]:
         return self._codec.encode(self.text(request))
@@ -67,7 +70,8 @@ def _for_templates(message: dict[str, Any]) -> dict[str, Any]:
     calls = message.get("tool_calls")
     if not isinstance(calls, list):
         return {**message, "role": role}
-    return {**message, "role": role, "tool_calls": [_with_object(call) for call in calls]}
+    content = message.get("content", "")  # templates look at it, also where there are only calls
+    return {**message, "role": role, "content": content, "tool_calls": [_with_object(call) for call in calls]}
 
 
 def _with_object(call: Json) -> Json:
@@ -76,8 +80,15 @@ def _with_object(call: Json) -> Json:
         return call
     try:
         return {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}
-    except ValueError:
+    except (ValueError, RecursionError):
         return call
+
+
+def _plain(content: Json) -> str:
+    """A message's content as text; of a list of parts, the texts."""
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return "" if content is None else str(content)
 
 
 def _described(messages: list[dict[str, Any]], tools: Sequence[Tool]) -> list[dict[str, Any]]:
@@ -85,5 +96,5 @@ def _described(messages: list[dict[str, Any]], tools: Sequence[Tool]) -> list[di
     lines = "\n".join(json.dumps(tool.as_openai()["function"], ensure_ascii=False) for tool in tools)
     text = _INSTRUCTION.format(tools=lines)
     if messages[0]["role"] == "system":
-        return [{**messages[0], "content": f"{messages[0].get('content', '')}\n\n{text}"}, *messages[1:]]
+        return [{**messages[0], "content": f"{_plain(messages[0].get('content'))}\n\n{text}"}, *messages[1:]]
     return [{"role": "system", "content": text}, *messages]

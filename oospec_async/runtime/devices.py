@@ -21,7 +21,7 @@ class Device:
 
 def parse_device(name: str) -> Device:
     """Raises OospecError for a name that is no device, and for a core that this process may not use."""
-    match = re.fullmatch(r"cpu|cpu:(\d+)|cuda|cuda:\d+", name)
+    match = re.fullmatch(r"cpu|cpu:([0-9]{1,6})|cuda|cuda:[0-9]{1,6}", name)
     if match is None:
         raise OospecError(f"device {name!r}: unknown; use cuda:N, cpu, or cpu:N (one pinned core)")
     if match[1] is None:

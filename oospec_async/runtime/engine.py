@@ -124,6 +124,13 @@ class Engine:
 
     def _prompt(self, request: Request) -> list[int]:
         prompt, context = self.parts.prompts.ids(request), self.parts.target.context
+        if not prompt:
+            raise OospecError(f"request {request.id!r}: its prompt is empty; the chat template writes nothing")
+        if max(prompt) >= self.parts.target.vocabulary:
+            raise OospecError(
+                f"request {request.id!r}: its prompt has token {max(prompt)}, and the target knows "
+                f"{self.parts.target.vocabulary}: tokenizer and weights do not belong together"
+            )
         if len(prompt) >= context:
             raise OospecError(
                 f"request {request.id!r}: its prompt has {len(prompt)} tokens and the target's context is {context}; "

@@ -54,8 +54,9 @@ def main() -> None:
     jobs = _Jobs(sys.stdin)
     try:
         sidecar, example = _load(config)
-    except OospecError as error:
-        print(json.dumps({"fatal": str(error)}), file=reports)
+    except Exception as error:  # said by the parent, in one line
+        reason = str(error) if isinstance(error, OospecError) else f"sidecar {config['name']}: {error!r}"
+        print(json.dumps({"fatal": " ".join(reason.split())}), file=reports)
         return
     writer = HintWriter(memoryview(mmap.mmap(config["channel"], CHANNEL_SIZE)))
     print(json.dumps({"ready": os.getpid()}), file=reports)
@@ -81,7 +82,7 @@ def _load(config: dict[str, Any]) -> tuple[Any, str]:
         Path(config["path"]), name=config["name"], dtype=config["dtype"], device=device.torch_name, adapter=adapter
     )
     model, codec = TreeModel(loaded.model), TokenizerCodec(loaded.tokenizer)
-    ends = end_tokens(loaded.model.generation_config)
+    ends = end_tokens(loaded.model.generation_config, config["name"])
     guide = Guide(codec, model.vocabulary, device.torch_name)
     return Sidecar(model, codec, guide, ends), "" if adapter else EXAMPLE
 

@@ -70,7 +70,7 @@ def test_in_bfloat16_the_default_pair_departs_from_generate_at_near_ties_only() 
 
 def test_the_command_compares_methods_and_writes_what_it_is_asked_for(tmp_path: Path) -> None:
     trace, timeline = tmp_path / "trace.json", tmp_path / "timeline.html"
-    command = [sys.executable, "-c", "from oospec_async.cli import main; main()", "--live", "--limit", "1", "--json"]
+    command = [sys.executable, "-c", "from oospec_async.entry import main; main()", "--live", "--limit", "1", "--json"]
     options = ["--compare", "ar,oospec", "--target", DEFAULT_SIDECAR, "--max-new-tokens", "24", "--devices", "cpu"]
     files = ["--record", str(trace), "--timeline", str(timeline)]
     done = subprocess.run([*command, *options, *files], capture_output=True, text=True, timeout=300, check=False)

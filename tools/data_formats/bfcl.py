@@ -52,7 +52,8 @@ class Bfcl:
         if answer is None:
             self._notes.add("row without accepted answers; no gold", where)
             return None
-        schemas = {f.get("name"): f.get("parameters") for f in functions if isinstance(f, dict)}
+        named = [f for f in functions if isinstance(f, dict) and isinstance(f.get("name"), str)]
+        schemas = {f["name"]: f.get("parameters") for f in named}
         calls: list[Object] = []
         for call in answer.need("ground_truth", list):
             if not isinstance(call, dict):

@@ -30,6 +30,11 @@ def takes_hints(method: str) -> bool:
 def drafters_of(method: str) -> Sequence[Drafter]:
     """The drafters of a method, or of a mix such as ``schema+hint``. Raises OospecError for a name that is neither."""
     names = METHODS[method] if method in METHODS else tuple(method.split("+"))
+    if len(set(names)) < len(names):
+        raise OospecError(f"method {method!r} names a drafter twice")
+    mixed = next((name for name in names if name in METHODS and name not in DRAFTERS), None)
+    if mixed is not None and method not in METHODS:
+        raise OospecError(f"method {method!r}: {mixed} is a mix already; name drafters: {'+'.join(METHODS[mixed])}")
     unknown = next((name for name in names if name not in DRAFTERS), None)
     if unknown is not None:
         raise OospecError(
