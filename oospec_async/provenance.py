@@ -19,7 +19,7 @@ class Setup:
     @property
     def line(self) -> str:
         """For people: models, dtype and devices."""
-        target = f"{self.target.name} ({self.target.dtype}) on {self.target.device}"
+        target = f"{self.target.name} ({self.target.source}; {self.target.dtype}) on {self.target.device}"
         if self.sidecar is None:
             return target
         adapter = f" with {self.sidecar.adapter}" if self.sidecar.adapter else ""

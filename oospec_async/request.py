@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from oospec_async.errors import OospecError
 
@@ -120,6 +120,9 @@ class Message(BaseModel):
     content: Json = None
 
 
+_LIMIT_NAMES = AliasChoices("max_new_tokens", "max_tokens", "max_completion_tokens")  # the last two are OpenAI's
+
+
 class Request(BaseModel):
     """Messages, tools and generation limits.
 
@@ -130,7 +133,7 @@ class Request(BaseModel):
 
     messages: tuple[Message, ...] = Field(min_length=1)
     tools: tuple[Annotated[Tool, BeforeValidator(_unwrap)], ...] = ()
-    max_new_tokens: int = Field(default=256, ge=1, strict=True)
+    max_new_tokens: int = Field(default=256, validation_alias=_LIMIT_NAMES, ge=1, strict=True)
     stop: tuple[str, ...] = ()
     id: str = ""
     tools_in_prompt: bool = False  # the messages already describe the tools; they are not given to the chat template

@@ -83,6 +83,13 @@ def test_a_core_that_is_not_there_is_named(good: str) -> None:
     assert "cpu:9999" in refused("--live", good, "--devices", "cpu:9999")
 
 
+def test_a_cuda_device_that_is_not_there_is_named_before_anything_is_loaded(good: str) -> None:
+    done = run("--live", good, "--devices", "cuda:77", "--method", "ar")
+    assert done.returncode == 2
+    assert "cuda:77" in done.stderr
+    assert "loading" not in done.stderr
+
+
 def test_three_devices_are_refused(good: str) -> None:
     assert "one or two" in refused("--live", good, "--devices", "cpu,cpu,cpu")
 

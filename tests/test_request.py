@@ -302,3 +302,9 @@ def check(path: Path) -> None:
             json.dumps(one.as_openai(), allow_nan=False)
         written_again = json.dumps(request.model_dump(), ensure_ascii=False, allow_nan=False).encode()
         assert Request.model_validate_json(written_again) == request
+
+
+@pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])
+def test_the_limit_may_have_any_of_its_usual_names(name: str) -> None:
+    raw = {"messages": [{"role": "user", "content": "hi"}], name: 9}
+    assert parse_request(raw, "here").max_new_tokens == 9

@@ -32,9 +32,7 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
     transformers.utils.logging.disable_progress_bar()
     config = _tried(f"{name}: config.json in {path} cannot be used", transformers.AutoConfig.from_pretrained, path)
     check_family(config, name)
-    if device.startswith("cuda") and not _has_cuda(device):
-        count = torch.cuda.device_count()
-        raise OospecError(f"device {device!r}: torch sees {count} CUDA devices here; name one of them, or cpu")
+    check_device(device)
     what = f"{name}: {path} cannot be loaded (damaged files? fetch them again)"
     model, report = _tried(
         what,
@@ -81,6 +79,8 @@ def _tried(what: str, call: Callable[..., Any], *arguments: Any, **options: Any)
         raise OospecError(f"{what}: {type(error).__name__}: {reason}") from None
 
 
-def _has_cuda(device: str) -> bool:
-    index = int(device.partition(":")[2] or 0)
-    return torch.cuda.is_available() and index < torch.cuda.device_count()
+def check_device(device: str) -> None:
+    """Raises OospecError for a CUDA device that is not there."""
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.startswith("cuda") and int(device.partition(":")[2] or 0) >= count:
+        raise OospecError(f"device {device!r}: torch sees {count} CUDA devices here; name one of them, or cpu")

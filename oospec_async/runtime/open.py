@@ -14,7 +14,7 @@ from oospec_async.errors import OospecError
 from oospec_async.models.codec import TokenizerCodec
 from oospec_async.models.fetch import ModelFiles, resolve
 from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.load import DTYPES, load
+from oospec_async.models.load import DTYPES, check_device, load
 from oospec_async.models.prompts import Prompts
 from oospec_async.models.target import Target
 from oospec_async.models.tree_model import TreeModel
@@ -39,6 +39,8 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
         raise OospecError(f"dtype {config.dtype!r}: unknown; use one of {', '.join(DTYPES)}")
     drafters_of(config.method)
     device, sidecar_device = parse_devices(config.devices or default_devices())
+    for each in (device, sidecar_device):
+        check_device(each.torch_name)  # before gigabytes are fetched
     async with contextlib.AsyncExitStack() as stack:
         sidecar, sidecar_info = None, None
         if config.sidecar is not None:
