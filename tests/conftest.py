@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# Where the tests run in the background of a shell, Ctrl-C is ignored, and processes that they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from hypothesis import HealthCheck, settings
