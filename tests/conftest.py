@@ -8,13 +8,13 @@ import signal
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-# Where the tests run in the background of a shell, Ctrl-C is ignored, and processes that they start would inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers import shares
+
+# Where the tests run in the background of a shell, Ctrl-C is ignored, and processes that they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "same", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
