@@ -63,9 +63,7 @@ async def run(options: RunOptions) -> None:
     Interrupted, it still sums up and writes down what was finished.
     """
     out, err = Console(), Console(stderr=True)
-    async with Engine.open(
-        options.engine, lambda line: err.print(line, style="dim", soft_wrap=True, markup=False)
-    ) as engine:
+    async with Engine.open(options.engine, lambda line: _note(err, line)) as engine:
         for request in options.requests:
             engine.check(request)
         done: list[Completion] = []

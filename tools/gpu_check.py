@@ -6,15 +6,13 @@ loop, the target and a real sidecar process together, verify time by tree size, 
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +25,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, write_atomically
+from oospec_async.models.load import check_device
 from oospec_async.provenance import software
 from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
+from oospec_async.runtime.loop import run_loop
 
 _FILE_WIDTH = 140  # columns where stdout is no terminal
 
@@ -45,8 +45,7 @@ def chosen_devices(names: str) -> tuple[Device, Device]:
     """Raises OospecError for a name that is no device, and for a CUDA device that is not there."""
     devices = parse_devices(names)
     for device in devices:
-        if device.name.startswith("cuda") and int(device.name.partition(":")[2]) >= torch.cuda.device_count():
-            raise OospecError(f"device {device.name!r}: torch sees {torch.cuda.device_count()} CUDA devices here")
+        check_device(device.torch_name)
     return devices
 
 
@@ -106,16 +105,6 @@ async def run(devices: tuple[Device, Device], shapes: str, out: Path, progress: 
     return done
 
 
-def on_its_loop() -> Callable[..., Any]:
-    """As ``oospec-run``: uvloop's where there is one."""
-    if find_spec("uvloop") is None:
-        return asyncio.run
-    import uvloop
-
-    runner: Callable[..., Any] = uvloop.run
-    return runner
-
-
 def print_done(done: dict[str, Done], devices: tuple[Device, Device]) -> None:
     console = Console()
     if not console.is_terminal:
@@ -153,7 +142,7 @@ def command(devices: str | None, out: Path, shapes: str | None) -> int:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     # Drawn when something is said, never by a thread of its own: that would disturb what is measured.
     with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as progress:
-        done = on_its_loop()(run(chosen, shapes, out, progress))
+        done = run_loop(run(chosen, shapes, out, progress))
     print_done(done, chosen)
     return 1 if any(part.outcome.holds is False for part in done.values()) else 0
 

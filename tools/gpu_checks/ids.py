@@ -28,6 +28,7 @@ from oospec_async.models.greedy import GreedyRule
 from oospec_async.models.load import DTYPES
 from oospec_async.models.target import Target
 from oospec_async.models.tree_model import TreeModel
+from oospec_async.summary import departure
 
 _PENALTY, _PENALISED = 1.1, "qwen2"  # one family with a repetition penalty too
 _FREE = VerifyCurve(((1, 1.0), (64, 1.0)))  # every draft pays for itself
@@ -91,9 +92,8 @@ class _Group:
         self.drafted += row.drafted
         self.accepted += row.accepted
         self.margins += row.margins
-        if row.output != expected:
-            pairs = zip(row.output, expected, strict=False)
-            position = next((i for i, (mine, its) in enumerate(pairs) if mine != its), len(expected))
+        position = departure(row.output, expected)
+        if position is not None:
             gap = row.margins[position] if position < len(row.margins) else None
             self.differences.append({"prompt": prompt, "drafts": drafts, "position": position, "gap": gap})
 

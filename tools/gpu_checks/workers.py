@@ -29,6 +29,7 @@ from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+from oospec_async.summary import departure
 
 _TOKENS = 256
 _RESTART_SECONDS = 90.0
@@ -173,11 +174,10 @@ def _outcome(bench: Bench, done: dict[str, Completion], started: float, restarts
 
 def _difference(reference: Completion, other: Completion) -> dict[str, Any] | None:
     """Where two outputs part, and by how much the best logit beat the second there."""
-    if other.tokens == reference.tokens:
+    position = departure(other.tokens, reference.tokens)
+    if position is None:
         return None
-    pairs = zip(reference.tokens, other.tokens, strict=False)
     shorter = min(len(reference.tokens), len(other.tokens))
-    position = next((i for i, (its, mine) in enumerate(pairs) if its != mine), shorter)
     return {"position": position, "gap": reference.margins[position] if position < shorter else None}
 
 
