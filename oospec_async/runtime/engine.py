@@ -104,7 +104,7 @@ class Engine:
                 prefill = await rounds.prefill(prompt)
                 recollection = memory.recall(prefill.state)
                 state = DecodeState(self._setting(request, prompt, drafters, recollection))
-                await rounds.run(state, prefill)
+                await rounds.run(state)
                 dialect = observed_dialect(state.text, self.parts.prompts.dialects, thinking=state.prompt_thinks)
                 memory.learn(state.output, prefill.state, recollection, dialect)
                 report = await self._report(wave)

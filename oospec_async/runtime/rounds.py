@@ -47,9 +47,11 @@ class Rounds:
         self._record("target", "prefill", step.start_ns, step.end_ns, tokens=len(prompt))
         return step
 
-    async def run(self, state: DecodeState, prefill: Step) -> None:
+    async def run(self, state: DecodeState) -> None:
+        """Commit what the prefill gave, then go round after round until the request ends."""
+        assert self.prefill_step is not None
         tree = DraftTree([self.prompt[-1]])
-        verdict = self._commit(state, tree, prefill)
+        verdict = self._commit(state, tree, self.prefill_step)
         self.first_token_ns = self.last_commit_ns
         hint = None
         while state.finish is None:
