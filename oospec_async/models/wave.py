@@ -1,4 +1,4 @@
-"""The wave: all slots of a request, and the function choice, decoded together in one tree over one shared prefix."""
+"""The wave: all slots of a request, and which functions are called, decoded together in one tree over one prefix."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import torch
 
 from oospec_async.decoding.text import Codec
-from oospec_async.hints import Hint
+from oospec_async.hints import CallHint, Hint
 from oospec_async.models.guide import Guide
 from oospec_async.models.tree_model import TreeModel
-from oospec_async.request import Request, Tool
-from oospec_async.wave.answers import Answer, is_finished, join, read_answer
-from oospec_async.wave.questions import Slot, SlotKey, function_question, prefix, slot_question
+from oospec_async.request import Request
+from oospec_async.wave.answers import Answer, is_finished, read_answer
+from oospec_async.wave.plan import Plan
+from oospec_async.wave.questions import NONE, Question, Slot, function_question, name_text, prefix, slot_question
 
 _LONGEST_ANSWER = 48  # tokens
 _MOST_BRANCHES = 32  # with more slots than this, the function is chosen before its slots are asked for
@@ -21,27 +22,31 @@ _MOST_BRANCHES = 32  # with more slots than this, the function is chosen before 
 
 @dataclass(frozen=True)
 class Sidecar:
-    """What every wave of one sidecar shares."""
+    """What every wave of one sidecar shares. ``example`` stands before every prefix: for one without an adapter."""
 
     model: TreeModel
     codec: Codec
     guide: Guide
     end_tokens: frozenset[int]
+    example: str = ""
+    most_calls: int = 8  # that a wave names; a sidecar that was not trained to count them should name one
 
 
 @dataclass(frozen=True)
 class Progress:
-    """After one forward of the wave: what it was, how many branches it extended, and the hint if it changed."""
+    """After one forward of the wave: what it was, and the hint if it changed."""
 
     kind: str  # "prefill" or "step"
-    tokens: int
+    tokens: int  # fed
+    branches: int  # extended; 0 for the prefill
+    context: int  # rows before it
     hint: Hint | None = None
 
 
 @dataclass
 class _Branch:
-    slot: Slot | None  # None: the function choice
-    question: list[int]
+    about: Slot | int  # a slot, or the number of a call whose function is asked for
+    question: Question
     row: int = -1  # its last row in the tree
     answer: list[int] = field(default_factory=list)
 
@@ -49,103 +54,102 @@ class _Branch:
 class Wave:
     """One wave over one request. Iterate ``run``; stop iterating to cancel."""
 
-    def __init__(self, sidecar: Sidecar, request: Request, example: str = "") -> None:
-        """``example`` stands before the prefix; a sidecar that was trained for its questions needs none."""
+    def __init__(self, sidecar: Sidecar, request: Request) -> None:
         self._model, self._codec, self._guide = sidecar.model, sidecar.codec, sidecar.guide
         self._ends = sidecar.end_tokens
         self._request = request
-        self._prefix = example + prefix(request)
+        self._prefix = sidecar.example + prefix(request)
+        self._plan = Plan(request.tools, sidecar.most_calls)
         # With its line's end, no name is the beginning of another.
-        self._names = {tool.name: self._codec.encode(f" {tool.name}\n") for tool in request.tools}
-        self._function: str | None = None  # once chosen
-        self._answers: dict[SlotKey, Answer] = {}
+        self._names = {name: self._codec.encode(name_text(name)) for name in [t.name for t in request.tools] + [NONE]}
+        self._stems: dict[str, int] = {}  # stem -> its last row
+        self._told: tuple[CallHint, ...] = ()
         self._version = 0
 
     def run(self) -> Iterator[Progress]:
-        """Decode until every branch of the chosen function has ended; yields after every forward.
+        """Decode until every slot of every call has its answer; yields after every forward.
 
         Raises OospecError where the prefix or the branches exceed the sidecar's context.
         """
-        tools = self._request.tools
-        if not tools:
+        if not self._request.tools:
             return
         ids = self._codec.encode(self._prefix)
         self._model.truncate(0)
         self._model.extend(ids, range(-1, len(ids) - 1), wanted=[len(ids) - 1])
         self._model.keep(range(len(ids)))
-        if len(tools) == 1:
-            self._function = tools[0].name
-        yield Progress("prefill", len(ids), self._joined())
-        live = self._first_branches()
+        yield Progress("prefill", len(ids), 0, 0, self._joined())
+        live = self._new_branches()
         while live:
-            count, known = len(live), (self._function, len(self._answers))
-            live = self._step(live)
-            changed = (self._function, len(self._answers)) != known
-            yield Progress("step", count, self._joined() if changed else None)
+            context, branches = self._model.rows, len(live)
+            fed, live = self._step(live)
+            live = [b for b in live if not isinstance(b.about, Slot) or self._plan.wants(b.about.function)]
+            live += self._new_branches()
+            yield Progress("step", fed, branches, context, self._joined())
 
-    def _first_branches(self) -> list[_Branch]:
-        if self._function is not None:
-            return self._branches(self._request.tools)
-        choice = _Branch(None, self._codec.encode(function_question()))
-        slots = sum(len(tool.slots) for tool in self._request.tools)
-        return [choice, *(self._branches(self._request.tools) if slots <= _MOST_BRANCHES else [])]
+    def _new_branches(self) -> list[_Branch]:
+        """What is to be asked now; slots of functions that may yet be called only while they are few."""
+        choices = [_Branch(number, function_question(number)) for number in self._plan.calls_to_ask()]
+        slots = self._plan.slots_to_ask(_MOST_BRANCHES)
+        return choices + [_Branch(slot, slot_question(slot)) for slot in slots]
 
-    def _branches(self, tools: Sequence[Tool]) -> list[_Branch]:
-        slots = [Slot(tool.name, parameter) for tool in tools for parameter in tool.slots]
-        return [_Branch(slot, self._codec.encode(slot_question(slot))) for slot in slots[:_MOST_BRANCHES]]
-
-    def _step(self, live: list[_Branch]) -> list[_Branch]:
+    def _step(self, live: Sequence[_Branch]) -> tuple[int, list[_Branch]]:
         """One forward over all live branches: new ones read their question, others their last token."""
         tokens: list[int] = []
         parents: list[int] = []
         wanted: list[int] = []
-        for branch in live:
-            parent = self._model.trunk - 1 if branch.row < 0 else branch.row
-            for token in branch.question if branch.row < 0 else branch.answer[-1:]:
+
+        def feed(chain: Sequence[int], parent: int) -> int:
+            for token in chain:
                 parents.append(parent)
                 parent = self._model.rows + len(tokens)
                 tokens.append(token)
-            branch.row = parent
+            return parent
+
+        for branch in live:
+            if branch.row >= 0:
+                branch.row = feed(branch.answer[-1:], branch.row)
+            else:
+                stem, ask = branch.question.stem, branch.question.ask
+                if stem not in self._stems:
+                    self._stems[stem] = feed(self._codec.encode(stem), self._model.trunk - 1)
+                branch.row = feed(self._codec.encode(ask), self._stems[stem])
             wanted.append(len(tokens) - 1)
         logits = self._model.extend(tokens, parents, wanted)
-        undecided = self._function is None
-        going = [branch for branch, row in zip(live, logits.rows, strict=True) if self._advance(branch, row)]
-        if self._function is None or not undecided:
-            return going
-        going = [b for b in going if b.slot is not None and b.slot.function == self._function]
-        tool = self._request.tool(self._function)
-        asked = any(branch.slot is not None for branch in live)
-        return going if asked or tool is None else self._branches([tool])
+        return len(tokens), [b for b, row in zip(live, logits.rows, strict=True) if self._advance(b, row)]
 
     def _advance(self, branch: _Branch, logits: torch.Tensor) -> bool:
         """Take the branch's next token; False when it has ended."""
-        if branch.slot is None:
-            return self._advance_choice(branch, logits)
-        token = self._guide.pick(logits, branch.slot.parameter, begun=bool(branch.answer))
+        if isinstance(branch.about, int):
+            return self._advance_choice(branch, branch.about, logits)
+        token = self._guide.pick(logits, branch.about.parameter, begun=bool(branch.answer))
         if token not in self._ends:
             branch.answer.append(token)
             if not is_finished(self._codec.decode(branch.answer)):
                 return len(branch.answer) < _LONGEST_ANSWER
-        answer = read_answer(self._codec.decode(branch.answer), branch.slot.parameter)
+        answer: Answer | None = read_answer(self._codec.decode(branch.answer), branch.about.parameter)
         if answer is not None:
-            self._answers[branch.slot.key] = answer
+            self._plan.answered(branch.about, answer)
         return False
 
-    def _advance_choice(self, branch: _Branch, logits: torch.Tensor) -> bool:
-        """The function choice follows the names offered, and is made as soon as one name is left."""
+    def _advance_choice(self, branch: _Branch, number: int, logits: torch.Tensor) -> bool:
+        """A choice follows the names offered, and is made as soon as one name is left."""
         begun = branch.answer
-        left = {name: ids for name, ids in self._names.items() if ids[: len(begun)] == begun}
+        offered = self._plan.options(number)
+        left = {name: ids for name, ids in self._names.items() if name in offered and ids[: len(begun)] == begun}
         allowed = sorted({ids[len(begun)] for ids in left.values()})
         begun.append(allowed[int(logits[allowed].argmax())])
         left = {name: ids for name, ids in left.items() if ids[: len(begun)] == begun}
         whole = next((name for name, ids in left.items() if len(ids) == len(begun)), None)
         if whole is None and len(left) > 1:
             return True
-        self._function = whole or next(iter(left))
+        self._plan.named(number, whole or next(iter(left)))
         return False
 
     def _joined(self) -> Hint | None:
-        if self._function is None:
+        """The hint with the next version, if there is something new to tell."""
+        calls = self._plan.calls()
+        if calls == self._told:
             return None
+        self._told = calls
         self._version += 1
-        return join(self._function, self._answers, self._version)
+        return Hint(calls, self._version)

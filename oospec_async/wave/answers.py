@@ -1,14 +1,12 @@
-"""Answers of slots: when one is finished, which value it is, and how answers join to a hint."""
+"""Answers of slots: when one is finished, and which value it is."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oospec_async.hints import CallHint, Hint, writable
+from oospec_async.hints import writable
 from oospec_async.request import Json, Parameter
-from oospec_async.wave.questions import SlotKey
 
 
 @dataclass(frozen=True)
@@ -84,11 +82,3 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "boolean": (bool,),
 }
-
-
-def join(function: str, answers: Mapping[SlotKey, Answer], version: int) -> Hint:
-    """The hint for a call of ``function``, with the answers that are ready."""
-    mine = {name: answer for (called, name), answer in answers.items() if called == function}
-    values = {name: answer.value for name, answer in mine.items() if not answer.omitted}
-    omitted = frozenset(name for name, answer in mine.items() if answer.omitted)
-    return Hint((CallHint(function, values, omitted),), version)

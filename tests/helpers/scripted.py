@@ -16,6 +16,12 @@ VOCABULARY = len(tiny.tokenizer()) + tiny.PADDING
 END = tiny.token("<|im_end|>")
 
 
+def _question(text: str) -> list[int]:
+    """A stem and what is asked after it are encoded apart."""
+    stem, name, equals = text.rsplit(" ", 2)
+    return [*tiny.codec().encode(stem), *tiny.codec().encode(f" {name} {equals}")]
+
+
 class ScriptedModel:
     """Answers a question (the end of a path) with its text, token by token, and then with the end token."""
 
@@ -23,7 +29,7 @@ class ScriptedModel:
         self.context, self.vocabulary, self.trunk = context, VOCABULARY, 0
         self.forwards: list[int] = []
         self.asked: set[str] = set()
-        self._script = {q: (tiny.codec().encode(q), [*tiny.codec().encode(a), END]) for q, a in script.items()}
+        self._script = {q: (_question(q), [*tiny.codec().encode(a), END]) for q, a in script.items()}
         self._paths: list[list[int]] = []
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,8 @@ from oospec_async.wave.questions import EXAMPLE, Slot, prefix, slot_question
 GUIDE = Guide(tiny.codec(), VOCABULARY)
 ENDS = frozenset({tiny.token("<|im_end|>"), 7, 8, 9})
 SCRIPT = {
-    "function =": " get_weather\n",
+    "call 1 =": " get_weather\n",
+    "call 2 =": " none\n",
     "get_weather: city =": ' "Saint-Michel-sur-Orge"',
     "get_weather: days =": " 3\n",
     "get_weather: unit =": " null\n",
@@ -32,8 +34,8 @@ SCRIPT = {
 }
 
 
-def hints(sidecar: Sidecar, request: Request, example: str = "") -> list[Hint]:
-    return [p.hint for p in Wave(sidecar, request, example).run() if p.hint is not None]
+def hints(sidecar: Sidecar, request: Request) -> list[Hint]:
+    return [p.hint for p in Wave(sidecar, request).run() if p.hint is not None]
 
 
 def slots(request: Request) -> list[Slot]:
@@ -45,7 +47,8 @@ def slots(request: Request) -> list[Slot]:
 
 def alone(model: Any, text: str, slot: Slot) -> Answer | None:
     """Plain decoding of prefix and question, one forward over the whole sequence per token."""
-    prompt = [*tiny.codec().encode(text), *tiny.codec().encode(slot_question(slot))]
+    question = slot_question(slot)
+    prompt = [token for part in (text, question.stem, question.ask) for token in tiny.codec().encode(part)]
     answer: list[int] = []
     while len(answer) < 48:
         with torch.inference_mode():
@@ -81,7 +84,7 @@ def test_every_slot_is_answered_as_if_it_were_asked_alone(family: str) -> None:
         request = tiny.request("Plan 3 of 4.", tools=tools)
         wave = Wave(Sidecar(TreeModel(model), tiny.codec(), GUIDE, ENDS), request)
         last = [p.hint for p in wave.run() if p.hint is not None][-1]
-        (call,) = last.calls
+        call = last.calls[0]
         for slot in slots(request):
             if slot.function == call.function:
                 answer = alone(model, prefix(request), slot)
@@ -155,8 +158,8 @@ def test_the_hint_is_told_as_soon_as_the_function_is_known_and_its_slots_become_
 
 def test_branches_of_functions_that_were_not_chosen_end() -> None:
     sidecar, _ = scripted(SCRIPT)
-    steps = [p.tokens for p in Wave(sidecar, tiny.request()).run() if p.kind == "step"]
-    assert steps[0] == 1 + 4 + 3
+    steps = [p.branches for p in Wave(sidecar, tiny.request()).run() if p.kind == "step"]
+    assert steps[0] == 2 + 4 + 3
     decided = next(i for i, p in enumerate(Wave(sidecar, tiny.request()).run()) if p.hint is not None)
     assert all(count <= 4 for count in steps[decided:])
     longest = max(len(tiny.codec().encode(SCRIPT[f"get_weather: {s}"])) for s in ("city =", "days =", "alerts ="))
@@ -170,7 +173,7 @@ def test_one_tool_needs_no_choice_and_is_told_with_the_prefill() -> None:
     assert first.hint is not None
     assert first.hint.calls[0].function == "get_weather"
     assert hints(sidecar, tiny.request(tools=(tiny.WEATHER,)))[-1].ready_slots == 4
-    assert "function =" not in model.asked
+    assert "call 1 =" not in model.asked
 
 
 def test_a_function_without_slots_is_a_whole_hint() -> None:
@@ -186,7 +189,7 @@ def test_without_tools_there_is_no_wave() -> None:
 
 def test_the_prefix_is_read_once_and_every_step_is_one_forward() -> None:
     sidecar, model = scripted(SCRIPT)
-    steps = [p for p in Wave(sidecar, tiny.request(), EXAMPLE).run() if p.kind == "step"]
+    steps = [p for p in Wave(replace(sidecar, example=EXAMPLE), tiny.request()).run() if p.kind == "step"]
     assert model.forwards[0] == len(tiny.codec().encode(EXAMPLE + prefix(tiny.request())))
     assert len(model.forwards) == 1 + len(steps)
     assert model.forwards[2:] == [step.tokens for step in steps[1:]]
@@ -200,10 +203,12 @@ def many_tools() -> tuple[Tool, ...]:
 
 
 def test_with_many_slots_the_function_is_chosen_before_its_slots_are_asked_for() -> None:
-    script = {"function =": " tool_c\n"} | {f"tool_{t}: p{n} =": f" {n}\n" for t in "abcdef" for n in range(7)}
+    script = {"call 1 =": " tool_c\n", "call 2 =": " none\n"} | {
+        f"tool_{t}: p{n} =": f" {n}\n" for t in "abcdef" for n in range(7)
+    }
     sidecar, model = scripted(script)
-    steps = [p.tokens for p in Wave(sidecar, tiny.request(tools=many_tools())).run() if p.kind == "step"]
-    assert steps[0] == 1
+    steps = [p.branches for p in Wave(sidecar, tiny.request(tools=many_tools())).run() if p.kind == "step"]
+    assert steps[0] == 2
     assert max(steps) == 7
     (call,) = hints(sidecar, tiny.request(tools=many_tools()))[-1].calls
     assert call.function == "tool_c"
@@ -221,12 +226,12 @@ def test_a_function_with_more_slots_than_branches_gets_the_first_ones() -> None:
 @pytest.mark.parametrize("chosen", ["get", "get_all", "get_all_now", "put"])
 def test_a_name_that_begins_another_can_lose_against_it_and_win(chosen: str) -> None:
     tools = tuple(Tool(name=name) for name in ("get", "get_all", "get_all_now", "put"))
-    sidecar, _ = scripted({"function =": f" {chosen}\n"})
+    sidecar, _ = scripted({"call 1 =": f" {chosen}\n", "call 2 =": " none\n"})
     assert hints(sidecar, tiny.request(tools=tools))[-1].calls[0].function == chosen
 
 
 def test_whatever_the_sidecar_says_a_function_on_offer_is_chosen() -> None:
-    sidecar, _ = scripted({"function =": " rm_rf\n"})
+    sidecar, _ = scripted({"call 1 =": " rm_rf\n"})
     assert hints(sidecar, tiny.request())[-1].calls[0].function in {"get_weather", "get_order", "now"}
 
 

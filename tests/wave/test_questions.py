@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import given
 from helpers import tiny
 from helpers.strategies import VALUES
 from oospec_async.request import Message, Request, Tool
-from oospec_async.wave.questions import EXAMPLE, Slot, function_question, prefix, slot_question
+from oospec_async.wave.questions import EXAMPLE, Question, Slot, function_question, prefix, slot_question
 
 
 def test_a_function_is_one_line_with_kinds_options_and_what_may_be_left_out() -> None:
@@ -23,15 +24,15 @@ def test_a_function_is_one_line_with_kinds_options_and_what_may_be_left_out() ->
         "Conversation:",
         "user: Where?",
         "",
-        "The call that answers the last message:",
+        "Calls that answer the last message:",
     ]
 
 
 def test_a_question_names_function_and_parameter() -> None:
     slot = Slot("get_weather", tiny.WEATHER.slots[1])
-    assert slot_question(slot) == "get_weather: days ="
-    assert slot.key == ("get_weather", "days")
-    assert function_question() == "function ="
+    assert slot_question(slot) == Question("get_weather:", " days =")
+    assert slot_question(replace(slot, call=2)).stem == "get_weather (2):"
+    assert function_question(1) == Question("call", " 1 =")
 
 
 def test_the_example_is_written_like_a_prefix_and_its_questions() -> None:
