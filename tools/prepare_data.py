@@ -1,6 +1,6 @@
 """Rows of public tool-calling sets to request lines: `python tools/prepare_data.py FORMAT SOURCE [--out FILE]`.
 
-Every row becomes one request; where a row is malformed, the rule that was applied is counted on stderr.
+Where a row is malformed, the rule that was applied is counted on stderr.
 """
 
 from __future__ import annotations
@@ -13,30 +13,28 @@ from itertools import islice
 from pathlib import Path
 
 import click
-from data_formats import FORMATS
-from data_formats.base import Notes, Object, check_gold
-from data_formats.source import find, read_rows
 
 from oospec_async.errors import OospecError
 from oospec_async.files import same_file, write_atomically
 from oospec_async.request import parse_request
+from oospec_async.training.readers import FORMATS
+from oospec_async.training.readers.base import Ids, Notes, Object, check_gold
+from oospec_async.training.readers.source import find, read_rows
 
 
 def prepare(name: str, path: Path, limit: int | None, max_new_tokens: int | None, notes: Notes) -> list[Object]:
     """The requests that a file's first ``limit`` rows make. Raises OospecError naming the file, line and field."""
     made = FORMATS[name](path, notes)
     requests: list[Object] = []
-    seen: set[str] = set()
+    ids = Ids(notes)
     for row in islice(read_rows(path), limit):
-        raw = made.request(row)
-        if max_new_tokens is not None:
-            raw["max_new_tokens"] = max_new_tokens
-        if raw["id"] in seen:
-            notes.add("id used twice; a number is appended", row.where)
-            raw["id"] = next(new for n in range(2, len(seen) + 3) if (new := f"{raw['id']}-{n}") not in seen)
-        seen.add(raw["id"])
-        check_gold(parse_request(raw, row.where), raw.get("gold", []), row.where, notes)
-        requests.append(raw)
+        for raw in made.requests(row):
+            raw.pop("accepted", None)  # gold is what a benchmark compares with
+            if max_new_tokens is not None:
+                raw["max_new_tokens"] = max_new_tokens
+            raw["id"] = ids.unique(raw["id"], row.where)
+            check_gold(parse_request(raw, row.where), raw.get("gold", []), row.where, notes)
+            requests.append(raw)
     return requests
 
 

@@ -47,15 +47,22 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if odd := sorted(map(str, report.get(kind, ()))):
             raise OospecError(f"{name}: weights and config.json do not agree: {kind.replace('_', ' ')}: {odd[0]}")
-    tokenizer = _tried(what, transformers.AutoTokenizer.from_pretrained, path, local_files_only=True)
-    if not tokenizer.is_fast:
-        raise OospecError(f"{name}: its tokenizer has no tokenizer.json; convert it to a fast tokenizer")
+    tokenizer = load_tokenizer(path, name)
     settings = path / "generation_config.json"
     if settings.exists():  # transformers goes on without a broken one, and would end outputs elsewhere
         _tried(f"{name}: {settings} cannot be used", transformers.GenerationConfig.from_pretrained, path)
     if adapter is not None:
         model = _merge(model, adapter, name)
     return Loaded(model.to(device).eval(), tokenizer)
+
+
+def load_tokenizer(path: Path, name: str) -> Any:
+    """Raises OospecError for one that is damaged or not a fast one."""
+    what = f"{name}: the tokenizer in {path} cannot be loaded (damaged files? fetch them again)"
+    tokenizer = _tried(what, transformers.AutoTokenizer.from_pretrained, path, local_files_only=True)
+    if not tokenizer.is_fast:
+        raise OospecError(f"{name}: its tokenizer has no tokenizer.json; convert it to a fast tokenizer")
+    return tokenizer
 
 
 def _merge(model: Any, adapter: Path, name: str) -> Any:

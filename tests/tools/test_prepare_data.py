@@ -373,7 +373,7 @@ def test_bad_answers_are_refused_by_their_own_file_and_line(
 def test_bad_arguments_are_one_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing, source = tmp_path / "none.jsonl", bfcl(tmp_path, [question()])
     assert refused(capsys, "bfcl", missing) == f"{missing}: cannot read rows: No such file or directory"
-    assert "'csv' is not one of 'api-bank', 'bfcl'" in refused(capsys, "csv", source)
+    assert "'csv' is not one of 'api-bank', " in refused(capsys, "csv", source)
     assert "FORMAT" in refused(capsys)
     assert "SOURCE" in refused(capsys, "bfcl")
     assert "--limit" in refused(capsys, "bfcl", source, "--limit", 0)
@@ -398,6 +398,18 @@ def test_a_file_is_replaced_whole_and_reads_as_requests(tmp_path: Path, capsys: 
     assert "Zimmer von 3 mal 4 Metern" in real.read_text(encoding="utf-8")
     assert out.is_symlink()
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_row_may_make_several_requests(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    document = {"paths": {"/a": {"get": {"operationId": "search", "parameters": []}}}}
+    answers = [[{"Action": "search", "Action_Input": "{}"}]] * 2
+    row = {"Name": "A", "Documentation": json.dumps(document), "Instructions": ["x", "y"], "Golden_Answers": answers}
+    (tmp_path / "alpaca.jsonl").write_bytes(lines(row))
+    requests, err = made(capfdbinary, "toolalpaca", tmp_path / "alpaca.jsonl")
+    assert [request["id"] for request in requests] == ["A-0", "A-1"]
+    assert requests[0]["gold"] == [{"name": "search", "arguments": {}}]
+    assert all("accepted" not in request for request in requests)
+    assert err.endswith(": 2 requests\n")
 
 
 def test_the_script_writes_utf_8_in_any_locale_and_bears_a_closed_pipe(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Answers: when they are finished, which values they are, and how they join to a hint."""
+"""Answers: when they are finished, and which values they are."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.strategies import OUTPUTS, VALUES
-from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Parameter
-from oospec_async.wave.answers import Answer, is_finished, join, read_answer
+from oospec_async.wave.answers import Answer, is_finished, read_answer
 
 KINDS = ["string", "integer", "number", "boolean", "array", "object", "any"]
 PYTHON: dict[str, tuple[type, ...]] = {
@@ -79,9 +78,3 @@ def test_any_text_gives_a_value_of_the_kind_or_none(text: str, kind: str) -> Non
     answer = read_answer(text, parameter(kind))
     if answer is not None and not answer.omitted and kind != "any":
         assert isinstance(answer.value, PYTHON[kind])
-
-
-def test_joining_takes_the_answers_of_the_function_only() -> None:
-    answers = {("f", "a"): Answer(1), ("g", "a"): Answer(2), ("f", "b"): Answer(omitted=True), ("f", "c"): Answer(None)}
-    assert join("f", answers, 3) == Hint((CallHint("f", {"a": 1, "c": None}, frozenset({"b"})),), 3)
-    assert join("h", answers, 1) == Hint((CallHint("h"),))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -32,6 +34,29 @@ class Notes:
         for kind, count in self._counts.items():
             yield f"{count} x {kind} (first: {self._first[kind]})"
 
+    def as_json(self) -> list[Object]:
+        """For a manifest: kind, count, and where it was met first."""
+        return [{"rule": k, "count": count, "first": self._first[k]} for k, count in self._counts.items()]
+
+    def count(self, kind: str) -> int:
+        return self._counts[kind]
+
+
+class Ids:
+    """Keeps ids apart."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._seen: set[str] = set()
+        self._notes = notes
+
+    def unique(self, name: str, where: str) -> str:
+        """The name, with a number appended (counted) if it was used before."""
+        if name in self._seen:
+            self._notes.add("id used twice; a number is appended", where)
+            name = next(new for n in range(2, len(self._seen) + 3) if (new := f"{name}-{n}") not in self._seen)
+        self._seen.add(name)
+        return name
+
 
 @dataclass(frozen=True)
 class Row:
@@ -47,13 +72,23 @@ class Row:
 
 
 class Format(Protocol):
-    """Turns rows of one public set into requests."""
+    """Turns rows of one public set into requests.
+
+    ``gold`` is a list of ``{"name", "arguments"}``. ``accepted`` is its counterpart for evaluation: a list of
+    ``{"name", "arguments": {argument: [values]}, "optional": [arguments]}``. An argument for which no value is listed
+    depends on another call's result: it is to be passed, and its value is not to be judged.
+    """
+
+    beside: Sequence[Path]  # further files that the source needs and that were read
 
     def __init__(self, source: Path, notes: Notes) -> None:
         """``source``: the file, for formats that keep answers beside it. Raises OospecError."""
 
-    def request(self, row: Row) -> Object:
-        """``id``, ``messages``, ``tools`` and what else the source has. Raises OospecError naming the field."""
+    def requests(self, row: Row) -> Iterator[Object]:
+        """``id``, ``messages``, ``tools`` and what else the source has; ``gold`` and ``accepted`` where it has answers.
+
+        A row may make several requests, or none (counted). Raises OospecError naming the field.
+        """
         ...
 
 
@@ -64,6 +99,14 @@ def needed(data: Object, field: str, kind: type[T], where: str) -> T:
     if not isinstance(value, kind):
         raise OospecError(f"{where}: {field}: {_WORDS[kind]} is expected, not {type(value).__name__}")
     return value
+
+
+_REFERENCE = re.compile(r"\bAPI_call_\d+\b|\$\{")
+
+
+def refers(value: Json) -> bool:
+    """Whether a value is, or holds, another call's result: Seal-Tools' ``API_call_1``, ToolAlpaca's ``${…}``."""
+    return _REFERENCE.search(json.dumps(value)) is not None
 
 
 def as_tools(functions: list[Json], where: str, notes: Notes) -> list[Object]:

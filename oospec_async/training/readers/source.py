@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from data_formats.base import Row
 from oospec_async.errors import OospecError
 from oospec_async.request import load_json
+from oospec_async.training.readers.base import Row
 
 _SUFFIXES = r"\.jsonl?(\.gz)?$"
 _PREFIX = r"^BFCL_v\d+_"
@@ -58,9 +58,14 @@ def beside(path: Path, folder: str) -> Path | None:
     return next((name for name in names if name.exists()), None)
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file. Raises OospecError naming the file and the line (in an array: the row, from 1)."""
+def read_rows(path: Path, *, growing: bool = False) -> Iterator[Row]:
+    """The rows of a file. Raises OospecError naming the file and the line (in an array: the row, from 1).
+
+    ``growing``: the file may be being written; a last line without its end is left out.
+    """
     text = _text(path)
+    if growing:
+        text = text[: text.rfind("\n") + 1]
     empty = True
     for where, number, value in _array(path, text) if text.lstrip().startswith("[") else _lines(path, text):
         empty = False

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from data_formats.base import Notes, Object, Row, as_tools, needed
 from oospec_async.errors import OospecError
 from oospec_async.request import Json
+from oospec_async.training.readers.accepted import accepted
+from oospec_async.training.readers.base import Notes, Object, Row, as_tools, needed
+from oospec_async.training.readers.literals import literal
 
 _SECTION = re.compile(r"^\*\*Available Tools\*\*$(.*?)(?=^\*\*|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^\d+\. Name: *", re.MULTILINE)
@@ -24,18 +24,22 @@ class ApiBank:
     call or a list of calls; its values, all strings in the source, are kept.
     """
 
+    beside: Sequence[Path] = ()
+
     def __init__(self, source: Path, notes: Notes) -> None:
         self._notes = notes
 
-    def request(self, row: Row) -> Object:
+    def requests(self, row: Row) -> Iterator[Object]:
         system, user = row.need("system", str), row.need("user", str)
         tools = as_tools(self._functions(system, row.where), row.where, self._notes)
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         made: Object = {"id": _name(row), "messages": messages, "tools": tools, "tools_in_prompt": True}
         if "answer" not in row.data:
             self._notes.add("row without an answer; no gold", row.where)
-            return made
-        return {**made, "gold": _gold(row)}
+            yield made
+            return
+        gold = _gold(row)
+        yield {**made, "gold": gold, "accepted": accepted(gold, tools)}
 
     def _functions(self, system: str, where: str) -> list[Json]:
         section = _SECTION.search(system)
@@ -48,22 +52,12 @@ class ApiBank:
         fields = _FIELDS.fullmatch(entry.rstrip())
         if fields is None:
             raise OospecError(f"{where}: system: a tool is 'Name', 'Description' and 'Parameters', each on a line")
-        properties = _literal(fields["block"] or "")
+        properties = literal(fields["block"] or "")
         if not isinstance(properties, dict):
             self._notes.add("parameters that are no Python dict literal; tool kept without parameters", where)
             properties = {}
         parameters = {"type": "object", "properties": properties}
         return {"name": fields["name"].strip(), "description": (fields["text"] or "").strip(), "parameters": parameters}
-
-
-def _literal(text: str) -> Json:
-    """The JSON value that a Python literal stands for; None if it is no literal or has no JSON form."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a stray backslash in a description is no concern of the reader
-            return json.loads(json.dumps(ast.literal_eval(text), allow_nan=False))
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
 
 
 def _gold(row: Row) -> list[Object]:

@@ -1,0 +1,100 @@
+"""Write user messages for drawn functions and values; those that do not say every value are marked as such."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from rich.progress import Progress
+
+from oospec_async.runtime.devices import Device, claim, default_devices, parse_devices
+from oospec_async.training.drawing import Drawing, Message, Task, mentions
+from oospec_async.training.manifest import write_manifest
+from oospec_async.training.readers.base import Object
+from oospec_async.training.readers.seal_pool import pool_files, read_pool
+from oospec_async.training.sources import read_evaluation
+from oospec_async.training.stage import Journal, check_output, progress
+
+BATCH = 24  # messages that are written at a time
+
+
+class Writes(Protocol):
+    def write(self, tasks: Sequence[str], seed: int) -> Sequence[Message]: ...
+
+
+@dataclass(frozen=True)
+class SynthesiseOptions:
+    """``writer``: a directory or a Hugging Face id. ``count``: messages in the file at the end, those to drop too."""
+
+    writer: str
+    seal_tools: Path
+    out: Path
+    count: int
+    evaluation: Sequence[str] = ()
+    seed: int = 0
+    devices: str | None = None
+    dtype: str = "bfloat16"
+
+
+def batch(drawing: Drawing, seed: int, number: int) -> list[Task]:
+    """The tasks of a batch, the shortest first, whatever batches there were before."""
+    rng = random.Random(f"synthesise:{seed}:{number}")
+    return sorted((drawing.draw(rng) for _ in range(BATCH)), key=lambda task: len(task.text))
+
+
+def message_row(task: Task, written: Message) -> Object:
+    """A line of the output; ``ok``: the message is whole, is one line, and says every value."""
+    ok = written.finished and "\n" not in written.text and mentions(written.text, task.values)
+    row: Object = {"ok": ok, "text": written.text, "field": task.field}
+    return {**row, "function": task.function, "values": list(task.values)}
+
+
+def write_batches(drawing: Drawing, writer: Writes, journal: Journal, count: int, seed: int, bar: Progress) -> None:
+    """Go on from where the file ends until it has ``count`` lines; the file does not depend on interruptions."""
+    task = bar.add_task("messages", total=count, completed=len(journal.rows))
+    while len(journal.rows) < count:
+        number, done = divmod(len(journal.rows), BATCH)
+        tasks = batch(drawing, seed, number)
+        messages = writer.write([each.text for each in tasks], seed * 100_000 + number)
+        rows = [message_row(each, message) for each, message in zip(tasks, messages, strict=True)]
+        for row in rows[done : done + count - len(journal.rows)]:
+            journal.add(row)
+        kept = sum(row["ok"] for row in journal.rows)
+        bar.update(task, completed=len(journal.rows), description=f"messages ({kept} say all)")
+
+
+def synthesise(options: SynthesiseOptions) -> list[str]:
+    """Write the file; lines that say what was done. Raises OospecError; what was written before stays."""
+    sources = pool_files(options.seal_tools)
+    check_output(options.out, *sources)
+    known, files = read_evaluation(options.evaluation)
+    drawing = Drawing(read_pool(options.seal_tools), known)
+    device, _ = parse_devices(options.devices or default_devices())
+    with Journal(options.out) as journal, progress() as bar:
+        try:
+            if len(journal.rows) < options.count:
+                with ThreadPoolExecutor(1, initializer=claim, initargs=(device,)) as thread:
+                    thread.submit(_run, options, drawing, device, journal, bar).result()
+        finally:
+            kept = sum(row["ok"] for row in journal.rows)
+            counts = {"messages": len(journal.rows), "that say every value": kept, "functions": len(drawing)}
+            said = {"writer": options.writer, "dtype": options.dtype, "seed": options.seed, "count": options.count}
+            said["eval"] = list(options.evaluation)
+            write_manifest(options.out, "synthesise", said, [*sources, *files], counts)
+    return [f"{kept} of {len(journal.rows)} messages say every value; {len(drawing)} functions were drawn from"]
+
+
+def _run(options: SynthesiseOptions, drawing: Drawing, device: Device, journal: Journal, bar: Progress) -> None:
+    from oospec_async.models.fetch import resolve
+    from oospec_async.models.load import load
+    from oospec_async.training.writer import Writer
+
+    files = resolve(options.writer)
+    bar.console.print(f"writer: {files.line}", style="dim", markup=False)
+    loaded = load(files.path, name=options.writer, dtype=options.dtype, device=device.torch_name)
+    writer = Writer(loaded.model, loaded.tokenizer, options.writer)
+    write_batches(drawing, writer, journal, options.count, options.seed, bar)

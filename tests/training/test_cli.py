@@ -1,0 +1,88 @@
+"""The command: stages by name, errors in one line, torch only where it is needed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.training import asking, call, function, read_back, seal_tools, write_rows
+from oospec_async.training import cli
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["oospec-train", *map(str, arguments)])
+    try:
+        cli.main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def test_stages_follow_one_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_rows(tmp_path / "chats.jsonl", asking("a", function("f", "x"), gold=[call("f", x="1")]))
+    evaluation = write_rows(tmp_path / "eval.jsonl", asking("b", function("g"), gold=[call("g")]))
+    requests, varied, rows = (tmp_path / name for name in ("requests.jsonl", "varied.jsonl", "rows.jsonl"))
+    stage = ["sources", "--train", f"openai:{source}", "--eval", f"openai:{evaluation}", "--out", requests]
+    assert run(monkeypatch, *stage) == 0
+    assert run(monkeypatch, "vary", "--requests", requests, "--out", varied) == 0
+    assert run(monkeypatch, "rows", "--requests", varied, "--eval", f"openai:{evaluation}", "--out", rows) == 0
+    assert [line["id"] for line in read_back(rows)] == ["id-a", "id-b"]
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert f"{rows}: written" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["sources", "--out", "x"], "name at least one set with --train or --eval"),
+        (["sources", "--train", "csv:x", "--out", "x"], "source 'csv:x': FORMAT:PATH is expected"),
+        (["vary", "--requests", "none", "--out", "x"], "none: cannot read rows: No such file"),
+        (["rows", "--out", "x"], "Missing option '--requests'"),
+        (["offer", "--messages", "m", "--seal-tools", "none", "--out", "x"], "none: there is no tool.jsonl"),
+        (["teach", "--teacher", "http://x", "--requests", "none", "--out", "x"], "none: cannot read rows"),
+        (
+            ["synthesise", "--writer", "w", "--seal-tools", "none", "--count", "1", "--out", "x"],
+            "there is no tool.jsonl",
+        ),
+        (["nothing"], "No such command 'nothing'"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    reason: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("oospec-train: ")
+    assert reason in captured.err
+    assert captured.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stages_that_need_no_model_import_no_torch(tmp_path: Path) -> None:
+    seal_tools(tmp_path)
+    requests = write_rows(tmp_path / "in.jsonl", asking("a", function("f", "x"), gold=[call("f", x="1")]))
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from oospec_async.training import cli, endpoint, offer, rows, sources, teach, vary\n"
+        "folder = Path(sys.argv[1])\n"
+        "sources.sources_file([f'openai:{folder}/in.jsonl', f'seal-tools:{folder}/dev.jsonl'], [], folder / 'a')\n"
+        "vary.vary_file(folder / 'a', 0, folder / 'b')\n"
+        "rows.rows_file([folder / 'b'], [], [], folder / 'c')\n"
+        "print(sorted(name for name in ('torch', 'transformers') if name in sys.modules))\n"
+    )
+    command = [sys.executable, "-c", script, str(requests.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,102 @@
+"""Files that grow by a line, and manifests that can be compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.training import asking, call, function, read_back, write_rows
+from oospec_async.errors import OospecError
+from oospec_async.training.manifest import manifest_path, write_manifest
+from oospec_async.training.readers.base import Notes
+from oospec_async.training.rows import rows_file
+from oospec_async.training.stage import Journal, check_output, read_lines
+
+
+@settings(max_examples=50)
+@given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=5), max_size=2), max_size=4), st.data())
+def test_a_file_cut_anywhere_is_continued_after_its_last_whole_line(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "out.jsonl"
+    with Journal(path) as journal:
+        for row in rows:
+            journal.add(row)
+    whole = path.read_bytes()
+    cut = data.draw(st.integers(0, len(whole)))
+    os.truncate(path, cut)
+    with Journal(path) as journal:
+        kept = len(journal.rows)
+        assert journal.rows == rows[:kept]
+        assert kept == whole[:cut].count(b"\n")
+        for row in rows[kept:]:
+            journal.add(row)
+    assert path.read_bytes() == whole
+
+
+def test_a_file_that_another_holds_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    with Journal(path), pytest.raises(OospecError, match="another process is writing it"):
+        Journal(path)
+    with Journal(path) as journal:
+        assert journal.rows == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("x\n{}\n", ":1: not JSON"), ("{}\n[]\n", ":2: a result is a JSON object")]
+)
+def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text(text)
+    with pytest.raises(OospecError, match=f"out.jsonl{reason}"):
+        Journal(path)
+    assert path.read_text() == text
+    path.write_text("")
+    Journal(path).__exit__()
+
+
+def test_lines_are_read_while_they_are_written(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "in.jsonl", {"id": 1}, {"id": 2})
+    path.write_text(path.read_text() + '{"id": 3')
+    assert [row.data["id"] for row in read_lines(path, "id")] == [1, 2]
+    with pytest.raises(OospecError, match=r"in.jsonl:1: calls: missing"):
+        read_lines(path, "calls")
+
+
+def test_an_output_must_be_writable_and_no_input(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "in.jsonl", {})
+    with pytest.raises(OospecError, match="is an input of this stage"):
+        check_output(tmp_path / "." / "in.jsonl", path)
+    with pytest.raises(OospecError, match="there is no folder"):
+        check_output(tmp_path / "none" / "out.jsonl", path)
+
+
+def test_a_manifest_says_what_it_was_made_of(tmp_path: Path) -> None:
+    source, out = write_rows(tmp_path / "in.jsonl", {}), write_rows(tmp_path / "out.jsonl", {})
+    notes = Notes()
+    notes.add("odd row; removed", "in.jsonl:1")
+    write_manifest(out, "stage", {"seed": 1}, [source], {"rows": 1}, notes)
+    found = json.loads(manifest_path(out).read_text())
+    digest = "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356"  # of "{}" and a line's end
+    assert found["sources"] == [{"path": str(source), "sha256": digest}]
+    assert found["output"] == {"path": "out.jsonl", "sha256": digest}
+    assert found["rules"] == [{"rule": "odd row; removed", "count": 1, "first": "in.jsonl:1"}]
+    assert found["software"]["python"]
+    with pytest.raises(OospecError, match="cannot be read"):
+        write_manifest(out, "stage", {}, [tmp_path / "gone"], {})
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "in.jsonl", asking("a", function("f", "x"), gold=[call("f", x="1")]))
+    out = tmp_path / "rows.jsonl"
+    made = []
+    for _ in range(2):
+        rows_file([source], [], [], out)
+        made.append((out.read_bytes(), manifest_path(out).read_bytes()))
+    assert made[0] == made[1]
+    assert len(read_back(out)) == 1

@@ -1,0 +1,144 @@
+"""Drawn tasks, messages that say every value, and files that do not depend on interruptions."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.progress import Progress
+
+from helpers.training import read_back, seal_tools
+from oospec_async.training.decontaminate import Evaluation
+from oospec_async.training.drawing import Drawing, Message, mentions
+from oospec_async.training.readers.seal_pool import read_pool
+from oospec_async.training.stage import Journal
+from oospec_async.training.synthesise import BATCH, batch, message_row, write_batches
+from oospec_async.training.widen import EXTRAS
+
+
+@pytest.fixture
+def drawing(tmp_path: Path) -> Drawing:
+    seal_tools(tmp_path)
+    return Drawing(read_pool(tmp_path), Evaluation())
+
+
+def test_tasks_fit_their_schemas(drawing: Drawing) -> None:
+    assert len(drawing) == 6  # all but the one without parameters
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list,
+    }  # fmt: skip
+    seen: dict[int, int] = {1: 0, 2: 0, 3: 0}
+    for seed in range(400):
+        task = drawing.draw(random.Random(seed))
+        schema = task.function["parameters"]
+        seen[len(task.values)] += 1
+        assert len({json.dumps(each) for each in task.values}) == len(task.values)
+        for arguments in task.values:
+            assert arguments
+            assert set(schema["required"]) <= set(arguments) <= set(schema["properties"])
+            for name, value in arguments.items():
+                assert isinstance(value, kinds[schema["properties"][name]["type"]])
+        assert len({tuple(arguments) for arguments in task.values}) == 1
+    assert seen[1] > seen[2] > seen[3] > 0
+
+
+def test_functions_of_an_evaluation_set_are_not_drawn(tmp_path: Path) -> None:
+    seal_tools(tmp_path)
+    drawing = Drawing(read_pool(tmp_path), Evaluation(names={"mowlawn", "bookroom"}))
+    names = {drawing.draw(random.Random(seed)).function["name"] for seed in range(200)}
+    assert names == {"waterPlants", "findFlight", "rentCar", "playSong"}
+
+
+def test_a_task_reads_as_its_examples_do(drawing: Drawing) -> None:
+    task = next(t for n in range(400) if len((t := drawing.draw(random.Random(n))).values) == 2)
+    head, *lines = task.text.split("\n")
+    assert head == f"{task.function['description']}, twice"
+    assert lines.count("and") == 1
+    assert all(line == "and" or " = " in line for line in lines)
+
+
+def test_added_parameters_have_values_of_their_kind() -> None:
+    for name, extra in EXTRAS.items():
+        for value in extra.values:
+            enum = extra.schema.get("enum", [value])
+            assert value in enum, name
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("Rooms in OSLO", "Oslo", True),
+        ("Rooms in Bergen", "Oslo", False),
+        ("pay 1,000 now", 1000, True),
+        ("pay 10000 now", 1000, False),
+        ("pay 100.5 now", 100, False),
+        ("pay 100. Now", 100, True),
+        ("for four people", 4, True),
+        ("for fourteen people", 4, False),
+        ("for 14 people", 4, False),
+        ("2.5 litres", 2.5, True),
+        ("12.5 litres", 2.5, False),
+        ("one and 2", [1, 2], True),
+        ("only one", [1, 2], False),
+        ("anything", True, True),
+        ("minus one", -1, False),
+        ("Smith, John", "Smith John", True),
+    ],
+)
+def test_a_message_is_kept_only_if_it_says_every_value(text: str, value: Any, expected: bool) -> None:
+    assert mentions(text, [{"argument": value}]) == expected
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=5), max_size=3), max_size=3))
+def test_a_message_of_all_values_says_them(values: list[dict[str, Any]]) -> None:
+    assert mentions(" ; ".join(str(value) for each in values for value in each.values()), values)
+
+
+def test_broken_messages_are_marked(drawing: Drawing) -> None:
+    task = drawing.draw(random.Random(1))
+    said = " ".join(str(value).strip("[]").replace("'", "") for each in task.values for value in each.values())
+    assert message_row(task, Message(said, True))["ok"]
+    assert not message_row(task, Message(said, False))["ok"]
+    assert not message_row(task, Message(f"{said}\nand", True))["ok"]
+    assert not message_row(task, Message("", True))["ok"]
+
+
+class Echo:
+    """Says what it was told, in order; dies when told to."""
+
+    def __init__(self, dies_at: int = -1) -> None:
+        self._left = dies_at
+
+    def write(self, tasks: Sequence[str], seed: int) -> list[Message]:
+        if self._left == 0:
+            raise KeyboardInterrupt
+        self._left -= 1
+        return [Message(f"{seed}: {' '.join(task.split())}", True) for task in tasks]
+
+
+def test_a_file_that_was_interrupted_ends_up_the_same(tmp_path: Path, drawing: Drawing) -> None:
+    once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
+    with Journal(once) as journal:
+        write_batches(drawing, Echo(), journal, 3 * BATCH + 5, 1, Progress())
+    with Journal(twice) as journal, pytest.raises(KeyboardInterrupt):
+        write_batches(drawing, Echo(dies_at=2), journal, 3 * BATCH + 5, 1, Progress())
+    twice.write_bytes(twice.read_bytes()[:-900])
+    with Journal(twice) as journal:
+        write_batches(drawing, Echo(), journal, 3 * BATCH + 5, 1, Progress())
+    assert once.read_bytes() == twice.read_bytes()
+    rows = read_back(once)
+    assert len(rows) == 3 * BATCH + 5
+    assert [row["text"].split(":")[0] for row in rows[::BATCH]] == ["100000", "100001", "100002", "100003"]
+    assert rows[0].keys() == {"ok", "text", "field", "function", "values"}
+
+
+def test_a_batch_does_not_depend_on_those_before(drawing: Drawing) -> None:
+    tasks = batch(drawing, 2, 7)
+    assert tasks == batch(drawing, 2, 7) != batch(drawing, 2, 8)
+    assert [len(task.text) for task in tasks] == sorted(len(task.text) for task in tasks)

@@ -1,0 +1,173 @@
+"""A teacher is asked once for each request, whatever interrupts it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.progress import Progress
+
+from helpers.stubs import CALL, WEATHER
+from helpers.training import asking, call, function, read_back, write_rows
+from oospec_async.errors import OospecError
+from oospec_async.request import Request, parse_request
+from oospec_async.training.endpoint import Endpoint
+from oospec_async.training.reply import Reply, asked
+from oospec_async.training.teach import TeachOptions, opened, teach
+
+ROWS = [asking(text, function("water", "litres"), gold=[]) for text in "abcd"]
+
+
+class Scripted:
+    """Answers each request with a call that names it; dies at the one that it is told to."""
+
+    def __init__(self, dies_at: str = "") -> None:
+        self.seen: list[str] = []
+        self._dies_at = dies_at
+
+    async def reply(self, request: Request) -> Reply:
+        assert request.max_new_tokens == 160
+        if request.id == self._dies_at:
+            raise KeyboardInterrupt
+        self.seen.append(request.id)
+        return Reply([{"name": "water", "arguments": {"litres": request.id}}], "text", "stop")
+
+    @contextlib.asynccontextmanager
+    async def open(self, options: TeachOptions, bar: Progress) -> AsyncIterator[Scripted]:
+        yield self
+
+
+def run(tmp_path: Path, teacher: Scripted, rows: Any = ROWS, **options: Any) -> list[dict[str, Any]]:
+    requests, out = write_rows(tmp_path / "requests.jsonl", *rows), tmp_path / "calls.jsonl"
+    asyncio.run(teach(TeachOptions("some model", requests, out, **options), teacher.open))
+    return read_back(out)
+
+
+def test_a_line_is_written_for_each_request(tmp_path: Path) -> None:
+    made = run(tmp_path, Scripted(), limit=3)
+    assert [(row["id"], row["calls"], row["finish"]) for row in made] == [
+        (f"id-{text}", [call("water", litres=f"id-{text}")], "stop") for text in "abc"
+    ]
+    assert all(row["asked"] == asked(parse_request(ROWS[n], "")) and row["seconds"] >= 0 for n, row in enumerate(made))
+    manifest = json.loads((tmp_path / "calls.jsonl.manifest.json").read_text())
+    assert manifest["counts"] == {"requests": 3, "with calls": 3, "finish": {"stop": 3}}
+    assert manifest["options"]["teacher"] == "some model"
+
+
+def test_after_a_kill_in_mid_line_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, Scripted(dies_at="id-c"))
+    out = tmp_path / "calls.jsonl"
+    assert [row["id"] for row in read_back(out)] == ["id-a", "id-b"]
+    out.write_bytes(out.read_bytes()[:-7])  # the second line is torn
+    again = Scripted()
+    assert [row["id"] for row in run(tmp_path, again)] == ["id-a", "id-b", "id-c", "id-d"]
+    assert again.seen == ["id-b", "id-c", "id-d"]
+    assert run(tmp_path, idle := Scripted())
+    assert idle.seen == []
+
+
+def test_a_request_that_has_changed_is_asked_again(tmp_path: Path) -> None:
+    run(tmp_path, Scripted())
+    changed = [{**ROWS[0], "tools": [function("water", "litres", "bed")]}, *ROWS[1:]]
+    again = Scripted()
+    run(tmp_path, again, changed)
+    assert again.seen == ["id-a"]
+
+
+def test_bad_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(OospecError, match="id 'id-a' is used twice"):
+        run(tmp_path, Scripted(), [ROWS[0], ROWS[0]])
+    with pytest.raises(OospecError, match=r"requests.jsonl:1: id: missing"):
+        run(tmp_path, Scripted(), [{"messages": []}])
+    requests = write_rows(tmp_path / "requests.jsonl", *ROWS)
+    with pytest.raises(OospecError, match="is an input of this stage"):
+        asyncio.run(teach(TeachOptions("m", requests, requests), Scripted().open))
+
+
+ANSWERS: list[tuple[int, Any]] = []
+ASKED: list[tuple[str | None, dict[str, Any]]] = []
+
+
+class Server(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        ASKED.append((self.headers["Authorization"], body))
+        code, answer = ANSWERS.pop(0)
+        self.send_response(code)
+        self.end_headers()
+        self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+    def log_message(self, *arguments: Any) -> None:
+        return
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    ANSWERS.clear()
+    ASKED.clear()
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1/"
+        server.shutdown()
+        thread.join()
+
+
+REQUEST = Request(messages=({"role": "user", "content": "Hi"},), tools=(WEATHER,), id="r", max_new_tokens=9)
+
+
+def chat(**message: Any) -> tuple[int, Any]:
+    return 200, {"choices": [{"message": {"role": "assistant", **message}, "finish_reason": "tool_calls"}]}
+
+
+def test_a_server_is_asked_greedily_and_its_calls_are_read(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    listed = [{"function": {"name": "a", "arguments": '{"x": 1}'}}, {"function": {"name": "b", "arguments": "{"}}]
+    ANSWERS.extend([chat(content=None, tool_calls=listed), chat(content=CALL), chat(content="No.")])
+    endpoint = Endpoint(address, "the-model")
+    replies = [asyncio.run(endpoint.reply(REQUEST)) for _ in range(3)]
+    assert [list(reply.calls) for reply in replies] == [
+        [call("a", x=1), {"name": "b", "arguments": "{"}],
+        [call("get_weather", city="Paris", days=3)],
+        [],
+    ]
+    authorization, body = ASKED[0]
+    assert authorization == "Bearer key"
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("the-model", 0, 9)
+    assert body["tools"] == [WEATHER.as_openai()]
+    assert body["messages"] == [{"role": "user", "content": "Hi"}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ((500, b"out of\nmemory"), "HTTP 500: out of memory"),
+        ((200, b"no JSON"), "is the server running"),
+        ((200, {"choices": []}), "the answer is no chat completion"),
+        ((200, {"choices": [{"message": None}]}), "the answer is no chat completion"),
+    ],
+)
+def test_a_server_that_fails_is_named(address: str, answer: tuple[int, Any], reason: str) -> None:
+    ANSWERS.append(answer)
+    with pytest.raises(OospecError, match=f"--teacher {address}chat/completions: .*{reason}"):
+        asyncio.run(Endpoint(address, "m").reply(REQUEST))
+
+
+def test_a_server_that_is_not_there_and_a_model_that_is_not_named(tmp_path: Path) -> None:
+    with pytest.raises(OospecError, match="is the server running"):
+        asyncio.run(Endpoint("http://127.0.0.1:9", "m").reply(REQUEST))
+
+    async def enter() -> None:
+        async with opened(TeachOptions("http://x", tmp_path, tmp_path), Progress()):
+            pass
+
+    with pytest.raises(OospecError, match="say with --model"):
+        asyncio.run(enter())

@@ -1,0 +1,116 @@
+"""Training learns, goes on where it was stopped, and gives the same adapter for the same seed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from helpers import tiny
+from helpers.training import asking, call, function, write_rows
+from oospec_async.errors import OospecError
+from oospec_async.training.recipe import Recipe
+from oospec_async.training.rows import rows_file
+from oospec_async.training.splits import split_of
+from oospec_async.training.stage import read_lines
+from oospec_async.training.train import Report, Trainer, TrainOptions
+
+RECIPE = Recipe(rank=4, alpha=8, dropout=0.0, epochs=2, batch=2, rate=1e-2, longest=400)
+
+
+def in_split(split: str, count: int) -> list[str]:
+    return [name for n in range(400) if split_of(name := f"do_thing_{n}") == split][:count]
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows")
+    made = []
+    for name in (*in_split("train", 6), *in_split("dev", 2)):
+        tool = function(name, "city", "days", required=("city",), days={"type": "integer"})
+        made.append(asking(f"Paris {name}", tool, gold=[call(name, city="Paris", days=3)]))
+    rows_file([write_rows(folder / "requests.jsonl", *made)], [], [], folder / "rows.jsonl")
+    return folder / "rows.jsonl"
+
+
+def trainer(rows: Path, out: Path, family: str = "llama", recipe: Recipe = RECIPE, seed: int = 0) -> Trainer:
+    out.mkdir(exist_ok=True)
+    model = tiny.random_model(family, std=0.2)
+    return Trainer(model, tiny.codec(), read_lines(rows), TrainOptions(recipe, seed, out))
+
+
+def weights(out: Path) -> str:
+    return hashlib.sha256((out / "adapter_model.safetensors").read_bytes()).hexdigest()
+
+
+def run(made: Trainer) -> list[Report]:
+    made.resume()
+    return list(made.run())
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)  # a Qwen3 of small size among them
+def test_training_lowers_the_loss_of_functions_never_seen(family: str, rows: Path, tmp_path: Path) -> None:
+    losses = [r.dev_loss for r in run(trainer(rows, tmp_path, family, replace(RECIPE, epochs=1)))]
+    more = [r.dev_loss for r in run(trainer(rows, tmp_path / "more", family, replace(RECIPE, epochs=12)))]
+    assert losses[-1] is not None
+    assert more[-1] is not None
+    assert more[-1] < losses[-1]
+
+
+def test_one_seed_gives_one_adapter_and_another_seed_another(rows: Path, tmp_path: Path) -> None:
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        run(trainer(rows, tmp_path / name, seed=seed))
+    assert weights(tmp_path / "a") == weights(tmp_path / "b") != weights(tmp_path / "c")
+
+
+def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oospec_async.training.train._DEV_EVERY", 2)
+    run(trainer(rows, tmp_path / "whole"))
+    first = trainer(rows, tmp_path / "stopped").run()
+    for _ in range(3):
+        next(first)
+    first.close()  # after step 3: step 2 was saved
+    second = trainer(rows, tmp_path / "stopped")
+    assert second.resume() == 2
+    list(second.run())
+    assert weights(tmp_path / "whole") == weights(tmp_path / "stopped")
+
+
+def test_a_finished_run_trains_no_more(rows: Path, tmp_path: Path) -> None:
+    run(trainer(rows, tmp_path))
+    again = trainer(rows, tmp_path)
+    assert again.resume() == 6
+    assert [report.step for report in again.run()] == [6]
+
+
+def test_a_checkpoint_of_other_rows_or_a_broken_one_is_refused(rows: Path, tmp_path: Path) -> None:
+    run(trainer(rows, tmp_path))
+    with pytest.raises(OospecError, match=r"other rows, seed or recipe"):
+        trainer(rows, tmp_path, seed=9).resume()
+    (tmp_path / "checkpoint.pt").write_bytes(b"half")
+    with pytest.raises(OospecError, match=r"checkpoint.pt: cannot be read"):
+        trainer(rows, tmp_path).resume()
+
+
+def test_an_adapter_can_be_begun_with(rows: Path, tmp_path: Path) -> None:
+    run(trainer(rows, tmp_path / "first"))
+    (tmp_path / "second").mkdir()
+    options = TrainOptions(replace(RECIPE, rate=0.0), 0, tmp_path / "second", begin=tmp_path / "first")
+    run(Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_lines(rows), options))
+    assert weights(tmp_path / "first") == weights(tmp_path / "second")
+
+
+def test_requests_that_are_too_long_are_counted(rows: Path, tmp_path: Path) -> None:
+    reports = run(trainer(rows, tmp_path, recipe=replace(RECIPE, longest=20)))
+    assert reports[-1].left_out == 12
+    assert reports[-1].tokens == 0
+
+
+def test_rows_without_a_training_split_are_refused(rows: Path, tmp_path: Path) -> None:
+    dev = [row for row in read_lines(rows) if row.data["split"] == "dev"]
+    with pytest.raises(OospecError, match="split 'train'"):
+        Trainer(tiny.random_model("llama"), tiny.codec(), dev, TrainOptions(RECIPE, 0, tmp_path))
