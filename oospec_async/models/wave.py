@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
 from oospec_async.decoding.text import Codec
 from oospec_async.hints import CallHint, Hint
+from oospec_async.models.choice import NameTree
 from oospec_async.models.guide import Guide
 from oospec_async.models.tree_model import TreeModel
 from oospec_async.request import Request
@@ -48,6 +49,7 @@ class _Branch:
     about: Slot | int  # a slot, or the number of a call whose function is asked for
     question: Question
     row: int = -1  # its last row in the tree
+    names: NameTree | None = None  # of a call: what it may be
     answer: list[int] = field(default_factory=list)
 
 
@@ -88,7 +90,14 @@ class Wave:
 
     def _new_branches(self) -> list[_Branch]:
         """What is to be asked now; slots of functions that may yet be called only while they are few."""
-        choices = [_Branch(number, function_question(number)) for number in self._plan.calls_to_ask()]
+        choices = [
+            _Branch(
+                number,
+                function_question(number),
+                names=NameTree({n: self._names[n] for n in self._plan.options(number)}),
+            )
+            for number in self._plan.calls_to_ask()
+        ]
         slots = self._plan.slots_to_ask(_MOST_BRANCHES)
         return choices + [_Branch(slot, slot_question(slot)) for slot in slots]
 
@@ -109,19 +118,31 @@ class Wave:
             if branch.row >= 0:
                 branch.row = feed(branch.answer[-1:], branch.row)
             else:
-                stem, ask = branch.question.stem, branch.question.ask
-                if stem not in self._stems:
-                    self._stems[stem] = feed(self._codec.encode(stem), self._model.trunk - 1)
-                branch.row = feed(self._codec.encode(ask), self._stems[stem])
+                branch.row = feed(self._codec.encode(branch.question.ask), self._stem(branch.question.stem, feed))
             wanted.append(len(tokens) - 1)
-        logits = self._model.extend(tokens, parents, wanted)
-        return len(tokens), [b for b, row in zip(live, logits.rows, strict=True) if self._advance(b, row)]
+            if branch.names is not None:
+                first = len(tokens)
+                for token, parent in zip(branch.names.tokens, branch.names.parents, strict=True):
+                    feed([token], branch.row if parent < 0 else self._model.rows + first + parent)
+                wanted += range(first, len(tokens))
+        rows = self._model.extend(tokens, parents, wanted).rows
+        counts = [1 + len(branch.names.tokens) if branch.names is not None else 1 for branch in live]
+        parts = torch.split(rows, counts)
+        return len(tokens), [branch for branch, part in zip(live, parts, strict=True) if self._advance(branch, part)]
+
+    def _stem(self, stem: str, feed: Callable[[Sequence[int], int], int]) -> int:
+        """The row that the questions of a stem follow."""
+        if stem not in self._stems:
+            self._stems[stem] = feed(self._codec.encode(stem), self._model.trunk - 1)
+        return self._stems[stem]
 
     def _advance(self, branch: _Branch, logits: torch.Tensor) -> bool:
-        """Take the branch's next token; False when it has ended."""
+        """Take the branch's next token, or its choice; False when it has ended."""
         if isinstance(branch.about, int):
-            return self._advance_choice(branch, branch.about, logits)
-        token = self._guide.pick(logits, branch.about.parameter, begun=bool(branch.answer))
+            assert branch.names is not None
+            self._plan.named(branch.about, branch.names.best(logits))
+            return False
+        token = self._guide.pick(logits[0], branch.about.parameter, begun=bool(branch.answer))
         if token not in self._ends:
             branch.answer.append(token)
             if not is_finished(self._codec.decode(branch.answer)):
@@ -129,20 +150,6 @@ class Wave:
         answer: Answer | None = read_answer(self._codec.decode(branch.answer), branch.about.parameter)
         if answer is not None:
             self._plan.answered(branch.about, answer)
-        return False
-
-    def _advance_choice(self, branch: _Branch, number: int, logits: torch.Tensor) -> bool:
-        """A choice follows the names offered, and is made as soon as one name is left."""
-        begun = branch.answer
-        offered = self._plan.options(number)
-        left = {name: ids for name, ids in self._names.items() if name in offered and ids[: len(begun)] == begun}
-        allowed = sorted({ids[len(begun)] for ids in left.values()})
-        begun.append(allowed[int(logits[allowed].argmax())])
-        left = {name: ids for name, ids in left.items() if ids[: len(begun)] == begun}
-        whole = next((name for name, ids in left.items() if len(ids) == len(begun)), None)
-        if whole is None and len(left) > 1:
-            return True
-        self._plan.named(number, whole or next(iter(left)))
         return False
 
     def _joined(self) -> Hint | None:

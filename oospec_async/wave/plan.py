@@ -29,9 +29,9 @@ class Plan:
         if len(self._tools) == 1:
             self._named[1], self._asked = next(iter(self._tools)), 1
 
-    def options(self, number: int) -> set[str]:
+    def options(self, number: int) -> list[str]:
         """What the ``number``-th call may be. There is always a first one: a hint of no call would be no hint."""
-        return set(self._tools) if number == 1 else {*self._tools, NONE}
+        return list(self._tools) if number == 1 else list({**self._tools, NONE: None})
 
     def calls_to_ask(self) -> range:
         """Numbers of calls to ask for now."""

@@ -12,6 +12,7 @@ from helpers import tiny
 from helpers.scripted import VOCABULARY, scripted
 from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, decode_hint, encode_hint
+from oospec_async.models.choice import NameTree
 from oospec_async.models.guide import Guide
 from oospec_async.models.tree_model import TreeModel
 from oospec_async.models.wave import Sidecar, Wave
@@ -95,7 +96,7 @@ def test_every_slot_is_answered_as_if_it_were_asked_alone(family: str) -> None:
                     assert answer is not None
                     assert call.arguments[name] == answer.value
                 answered += answer is not None
-    assert answered >= 3
+    assert answered >= 2
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -153,7 +154,7 @@ def test_the_final_hint_holds_every_answer_of_the_chosen_function() -> None:
 def test_the_hint_is_told_as_soon_as_the_function_is_known_and_its_slots_become_ready() -> None:
     sidecar, _ = scripted(SCRIPT)
     found = hints(sidecar, tiny.request())
-    assert [hint.ready_slots for hint in found] == [3, 4]  # the city's name is long
+    assert [hint.ready_slots for hint in found] == [0, 3, 4]  # the city's name is long
 
 
 def test_branches_of_functions_that_were_not_chosen_end() -> None:
@@ -218,9 +219,22 @@ def test_with_many_slots_the_function_is_chosen_before_its_slots_are_asked_for()
 
 def test_a_function_with_more_slots_than_branches_gets_the_first_ones() -> None:
     tool = Tool(name="wide", parameters={"properties": {f"p{n:02}": {"type": "integer"} for n in range(40)}})
-    sidecar, _ = scripted({f"wide: p{n:02} =": f" {n}\n" for n in range(40)})
+    sidecar, _ = scripted({"call 2 =": " none\n"} | {f"wide: p{n:02} =": f" {n}\n" for n in range(40)})
     (call,) = hints(sidecar, tiny.request(tools=(tool,)))[-1].calls
     assert call.arguments == {f"p{n:02}": n for n in range(32)}
+
+
+def test_a_function_is_chosen_by_its_whole_name_in_one_step() -> None:
+    """A first token that is likelier than another does not decide."""
+    names = NameTree({"ab": [1, 2, 9], "cd": [3, 4, 9], "ce": [3, 5, 9]})
+    assert len(names.tokens) == 5  # the shared beginning once, line ends not at all
+    logits = torch.zeros(6, 10)
+    logits[0, 3], logits[0, 1] = 2.0, 1.5  # after the question
+    logits[1 + names.tokens.index(1), 2] = 9.0
+    for node, token in enumerate(names.tokens):
+        if token in (2, 4, 5):
+            logits[1 + node, 9] = 9.0
+    assert names.best(logits) == "ab"
 
 
 @pytest.mark.parametrize("chosen", ["get", "get_all", "get_all_now", "put"])
