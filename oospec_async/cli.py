@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from oospec_async.adapters import SHIPPED
 from oospec_async.decoding.drafters import METHODS, takes_hints
 from oospec_async.errors import OospecError
 from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
@@ -24,10 +25,23 @@ _PACKAGE = Path(__file__).parent
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("requests", required=False, type=click.Path(path_type=Path))
 @click.option("--live", is_flag=True, help="Run real models on this machine.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="TRACE.json",
+    help="Run no models: replay a trace on a virtual clock. Goes with --placement, --method, --compare, --limit, "
+    "--timeline and --json.",
+)
+@click.option("--placement", help="Of a replay: split (default), shared, shared-fair, fraction, tensor-parallel.")
 @click.option("--fetch", is_flag=True, help="Only fetch the weights of --target and --sidecar, then stop.")
 @click.option("--target", default=DEFAULT_TARGET, show_default=True, help="Directory or Hugging Face id.")
 @click.option("--sidecar", default=DEFAULT_SIDECAR, show_default=True, help="Directory or Hugging Face id.")
-@click.option("--adapter", type=click.Path(path_type=Path), help="LoRA adapter of the sidecar (peft format).")
+@click.option(
+    "--adapter",
+    default=SHIPPED,
+    show_default=True,
+    help="The sidecar's LoRA adapter: a directory (peft format) or none.",
+)
 @click.option("--devices", help="TARGET,SIDECAR: cuda:N, cpu, or cpu:N (one pinned core). Default: what is there.")
 @click.option("--method", help=f"One of {', '.join(METHODS)}, or drafters joined by +. Default: oospec.")
 @click.option("--compare", help="Methods joined by commas, the baseline first, such as ar,toolspec,oospec.")
@@ -37,13 +51,17 @@ _PACKAGE = Path(__file__).parent
 @click.option("--record", type=click.Path(path_type=Path), metavar="TRACE.json", help="Write a trace of the run.")
 @click.option("--timeline", type=click.Path(path_type=Path), metavar="FILE.html|.json", help="Draw both devices.")
 @click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout.")
+@click.pass_context
 def command(
+    context: click.Context,
     requests: Path | None,
     live: bool,
+    trace: Path | None,
+    placement: str | None,
     fetch: bool,
     target: str,
     sidecar: str,
-    adapter: Path | None,
+    adapter: str,
     devices: str | None,
     method: str | None,
     compare: str | None,
@@ -55,16 +73,22 @@ def command(
     as_json: bool,
 ) -> None:
     """Decode the tool calls of REQUESTS (JSON Lines in the OpenAI format; default: the examples that come along)."""
+    if trace is not None:
+        _check_options_of_a_replay(context)
+        from oospec_async.replay_run import ReplayOptions, replay
+
+        replay(ReplayOptions(trace, placement or "split", _methods(method, compare), limit, timeline, as_json))
+        return
+    if placement is not None:
+        raise OospecError("--placement belongs to --trace; --devices says where real models run")
     if fetch:
         sys.exit(fetch_models([target, sidecar]))
     if not live:
-        raise OospecError("say --live to run real models on this machine, or --fetch to only fetch their weights")
-    if method is not None and compare is not None:
-        raise OospecError("--method and --compare exclude each other; name all methods with --compare")
-    named = compare if compare is not None else method if method is not None else "oospec"
-    methods = [part.strip() for part in named.split(",")]
-    if len(set(methods)) < len(methods):
-        raise OospecError(f"--compare {compare}: names a method twice")
+        raise OospecError(
+            "say --live to run real models on this machine, --trace TRACE.json to replay a recorded run without any, "
+            "or --fetch to only fetch weights"
+        )
+    methods = _methods(method, compare) or ["oospec"]
     needs_sidecar = any(takes_hints(name) for name in methods)
     if devices is not None:
         parse_devices(devices)
@@ -88,6 +112,30 @@ def command(
     )
     check(options)
     run_loop(run(options))
+
+
+def _methods(method: str | None, compare: str | None) -> list[str] | None:
+    """Those that are named; None where none is."""
+    if method is not None and compare is not None:
+        raise OospecError("--method and --compare exclude each other; name all methods with --compare")
+    named = compare if compare is not None else method
+    if named is None:
+        return None
+    methods = [part.strip() for part in named.split(",")]
+    if len(set(methods)) < len(methods):
+        raise OospecError(f"--compare {compare}: names a method twice")
+    return methods
+
+
+_OF_A_REPLAY = ("trace", "placement", "method", "compare", "limit", "timeline", "as_json")
+
+
+def _check_options_of_a_replay(context: click.Context) -> None:
+    for name in context.params:
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if given and name not in _OF_A_REPLAY:
+            what = "REQUESTS" if name == "requests" else f"--{name.replace('_', '-')}"
+            raise OospecError(f"{what} does not go with --trace: a replay takes its requests and times from the trace")
 
 
 def _examples() -> Path:

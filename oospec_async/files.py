@@ -26,8 +26,8 @@ def check_writable(path: Path, what: str) -> None:
         raise OospecError(f"{what} {path}: the folder {folder} cannot be written to")
 
 
-def write_atomically(path: Path, text: str, what: str) -> None:
-    """Write UTF-8 text; a file that was there before is replaced, a link is followed.
+def write_atomically(path: Path, content: str | bytes, what: str) -> None:
+    """Write bytes, or text as UTF-8; a file that was there before is replaced, a link is followed.
 
     Raises OospecError if the file cannot be written; nothing half-written stays.
     """
@@ -37,7 +37,7 @@ def write_atomically(path: Path, text: str, what: str) -> None:
     try:
         try:
             # A lone surrogate in a name must not cost the whole file.
-            draft.write_bytes(text.encode("utf-8", "backslashreplace"))
+            draft.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
             os.replace(draft, target)
         finally:
             draft.unlink(missing_ok=True)

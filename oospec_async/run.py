@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from oospec_async import terminal
+from oospec_async.adapters import NO_ADAPTER, SHIPPED, find_adapter
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
-from oospec_async.files import check_adapter, check_writable, same_file
+from oospec_async.files import check_writable, same_file
 from oospec_async.provenance import Setup, software
 from oospec_async.record import make_trace
 from oospec_async.request import Request
@@ -24,7 +25,7 @@ from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.summary import summarise
 from oospec_async.timeline import check_timeline_path, write_timeline
-from oospec_async.trace import write_trace
+from oospec_async.trace import Trace, write_trace
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ def check(options: RunOptions) -> None:
     for path in (options.record, options.timeline):
         if path is not None and same_file(path, options.source):
             raise OospecError(f"{path}: is the file of requests; name another to write to")
-    if options.engine.adapter is not None:
-        if options.engine.sidecar is None:
-            raise OospecError("--adapter belongs to a sidecar, and no method here takes its hints")
-        check_adapter(options.engine.adapter)
+    if options.engine.sidecar is not None:
+        find_adapter(options.engine.adapter, options.engine.sidecar)
+    elif options.engine.adapter not in (SHIPPED, NO_ADAPTER):
+        raise OospecError("--adapter belongs to a sidecar, and no method here takes its hints")
 
 
 async def run(options: RunOptions) -> None:
@@ -97,9 +98,11 @@ async def _serve_visibly(engine: Engine, options: RunOptions, out: Console, done
                     terminal.print_chunk(out, item)
 
 
+_COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+
+
 async def _serve_quietly(engine: Engine, options: RunOptions, err: Console, done: list[Completion]) -> None:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err) as progress:
+    with Progress(*_COLUMNS, console=err) as progress:
         task = progress.add_task("requests x methods", total=len(options.requests) * len(options.methods))
         for request in options.requests:
             for method in options.methods:
@@ -114,7 +117,7 @@ def _conclude(engine: Engine, options: RunOptions, out: Console, err: Console, d
     events, failures = engine.recorder.events, []
     files: list[tuple[str, Path | None, Callable[[Path], None]]] = [
         ("timeline", options.timeline, lambda path: write_timeline(events, path, f"Measured: {setup.line}")),
-        ("trace", options.record, lambda path: write_trace(make_trace(setup, events, options.requests, done), path)),
+        ("trace", options.record, lambda path: write_trace(_trace(engine, setup, options, err, done), path)),
     ]
     for what, path, write in files:
         if path is not None:
@@ -129,6 +132,12 @@ def _conclude(engine: Engine, options: RunOptions, out: Console, err: Console, d
         terminal.print_summary(out, summarise(done), setup.line)
     if failures:
         raise failures[0]
+
+
+def _trace(engine: Engine, setup: Setup, options: RunOptions, err: Console, done: list[Completion]) -> Trace:
+    with Progress(*_COLUMNS, console=err, transient=True) as progress:
+        task = progress.add_task("profiles", total=len(done))
+        return make_trace(setup, engine.recorder, options.requests, done, lambda: progress.advance(task))
 
 
 @contextlib.contextmanager

@@ -79,8 +79,20 @@ _FIGURES: dict[str, Callable[[Summary], str]] = {
 
 
 def print_summary(console: Console, summaries: Sequence[Summary], setup: str) -> None:
-    """The table of a run; ``setup`` says what it was measured on."""
-    title = Text(f"{summaries[0].requests} requests. Measured: {setup}")  # not markup: names may hold brackets
+    """The table of a live run, and which outputs differ; ``setup`` says what it was measured on."""
+    print_table(console, summaries, f"Measured: {setup}")
+    for summary in summaries[1:]:
+        same = summary.requests - len(summary.differences)
+        console.print(Text(f"{summary.method}: {same} of {summary.requests} outputs equal {summaries[0].method}'s"))
+        for d in summary.differences:
+            console.print(
+                Text(f"  {d.request} departs at token {d.position}, where the logits are {d.margin:.3g} apart")
+            )
+
+
+def print_table(console: Console, summaries: Sequence[Summary], basis: str) -> None:
+    """Figures by method; ``basis`` says what stands behind them."""
+    title = Text(f"{summaries[0].requests} requests. {basis}")  # not markup: names may hold brackets
     table = Table(title=title, title_justify="left")
     table.add_column()
     for summary in summaries:
@@ -91,13 +103,6 @@ def print_summary(console: Console, summaries: Sequence[Summary], setup: str) ->
             table.add_row(name, *cells)
     console.print()
     console.print(table)
-    for summary in summaries[1:]:
-        same = summary.requests - len(summary.differences)
-        console.print(Text(f"{summary.method}: {same} of {summary.requests} outputs equal {summaries[0].method}'s"))
-        for d in summary.differences:
-            console.print(
-                Text(f"  {d.request} departs at token {d.position}, where the logits are {d.margin:.3g} apart")
-            )
 
 
 def _style(source: str) -> str:

@@ -1,15 +1,25 @@
-"""The trace format ``oospec-trace/1``: numbers of a recorded run, and no texts. All times in seconds."""
+"""The trace format ``oospec-trace/1``: numbers of a run, recorded or modelled, and no texts. All times in seconds.
+
+``docs/traces.md`` explains every field. Reading a trace checks it as a whole: see ``trace_check``.
+"""
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from oospec_async.errors import OospecError
 from oospec_async.files import write_atomically
+from oospec_async.trace_check import problems
 
 FORMAT = "oospec-trace/1"
+PARTS = ("outputs", "profiles", "hints", "target timing", "sidecar timing", "host timing")  # of every provenance
+
+Count = Annotated[int, Field(ge=0)]
 
 
 class _Part(BaseModel):
@@ -35,12 +45,13 @@ class ModelInfo(_Part):
 class Provenance(_Part):
     """Per part of the trace, and of what it was recorded with."""
 
-    parts: dict[str, Origin]  # rounds, target timing, sidecar timing, host timing
+    parts: dict[str, Origin]  # ``PARTS``, and what else there is to say
     target: ModelInfo
     sidecar: ModelInfo | None
     software: dict[str, str]
     date: str  # ISO 8601, UTC
-    curve: list[tuple[int, float]]  # (tokens in the tree, seconds): the budget curve that drafts were cut by
+    # The budget curve that drafts were cut by: (tokens in the tree, seconds).
+    curve: list[tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0, allow_inf_nan=False)]]]
 
 
 class PrefillSample(_Part):
@@ -59,6 +70,8 @@ class VerifySample(_Part):
 class StepSample(_Part):
     request: str
     branches: int = Field(ge=1)
+    tokens: int = Field(ge=1)  # fed by all branches together: a branch's first step reads its question
+    context: int = Field(ge=0)  # rows before the step
     seconds: float = Field(ge=0, allow_inf_nan=False)
 
 
@@ -66,6 +79,13 @@ class HostSample(_Part):
     """From the end of a forward of the target to the beginning of the next: commit, poll, draft, hand-over."""
 
     request: str
+    seconds: float = Field(ge=0, allow_inf_nan=False)
+
+
+class LinkSample(_Part):
+    """What it takes until a message of this size can be read by the target's side, a poll included."""
+
+    bytes: int = Field(ge=0)
     seconds: float = Field(ge=0, allow_inf_nan=False)
 
 
@@ -77,19 +97,53 @@ class Timing(_Part):
     sidecar_prefill: list[PrefillSample]
     sidecar_step: list[StepSample]
     host: list[HostSample]
+    link: list[LinkSample] = []
 
 
 class Publish(_Part):
-    seconds: float  # since the start of the request's prefill
-    version: int
-    ready: int  # slots
-    bytes: int
+    """A hint as the sidecar published it."""
+
+    seconds: float = Field(ge=0, allow_inf_nan=False)  # since the start of the request's prefill
+    version: int = Field(ge=1)
+    ready: int = Field(ge=0)  # slots
+    bytes: int = Field(ge=0)
+
+
+class WaveStep(_Part):
+    """One forward of the sidecar, and the version of the hint that was published after it, if one was."""
+
+    kind: Literal["prefill", "step"]
+    tokens: int = Field(ge=1)
+    branches: int = Field(ge=0)  # 0 for the prefill
+    context: int = Field(ge=0)  # rows before it
+    seconds: float = Field(ge=0, allow_inf_nan=False)
+    publishes: int | None = None
+
+
+class Wave(_Part):
+    """The sidecar's pass over one request. ``start``: seconds since the start of the request's prefill."""
+
+    start: float = Field(allow_inf_nan=False)
+    steps: list[WaveStep]
+
+
+class Profile(_Part):
+    """What is drafted and accepted at every output position under one hint version (0: no hint).
+
+    Index i stands for i + 1 committed output tokens, so a list has ``output_tokens - 1`` entries. ``drafted`` counts
+    the nodes of the merged tree without its root, ``accepted`` those on the path that the target's output takes; a
+    round then commits ``min(accepted + 1, tokens that are left)``.
+    """
+
+    version: int = Field(ge=0)
+    drafted: list[Count]
+    accepted: list[Count]
 
 
 class Round(_Part):
     """One draft-verify step as it was observed."""
 
-    start: float  # seconds since the start of the request's prefill
+    start: float = Field(allow_inf_nan=False)  # seconds since the start of the request's prefill
     seconds: float = Field(ge=0, allow_inf_nan=False)
     position: int = Field(ge=1)  # output tokens committed before it
     tokens: int = Field(ge=1)
@@ -108,8 +162,12 @@ class RequestTrace(_Part):
     functions: int = Field(ge=0)
     slots: int = Field(ge=0)
     payload_bytes: int = Field(ge=0)
+    arrival: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds since the start of the run
+    before: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds from there to the start of the prefill
     publishes: list[Publish]
+    wave: Wave | None = None
     rounds: list[Round]
+    profiles: list[Profile] = []  # of this method's drafters: version 0 (no hint), then every published version
 
 
 class Trace(_Part):
@@ -120,5 +178,73 @@ class Trace(_Part):
 
 
 def write_trace(trace: Trace, path: Path) -> None:
-    """Write atomically. Raises OospecError if the file cannot be written."""
-    write_atomically(path, trace.model_dump_json(indent=1), "trace")
+    """Write atomically, a line a request; gzipped if the name ends in ``.gz``. Raises OospecError if it cannot be."""
+    text = _as_text(trace)
+    write_atomically(path, gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text, "trace")
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace, plain or gzipped, and check it as a whole.
+
+    Raises OospecError, one line that names the file and the field, for the first thing that is wrong.
+    """
+    trace, wrong = _read(path)
+    if trace is None or wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise OospecError(f"{path}: {wrong[0]}{more}")
+    return trace
+
+
+def check_trace(path: Path) -> list[str]:
+    """Everything that is wrong with a trace, a line each that begins with the file and the field; empty if it is whole.
+
+    Raises OospecError for a file that cannot be read at all.
+    """
+    return [f"{path}: {problem}" for problem in _read(path)[1]]
+
+
+_GZIP = b"\x1f\x8b"
+# What pydantic says in Python's words, in those of JSON.
+_PLAINLY = {
+    "missing": "missing",
+    "extra_forbidden": "unknown; remove it, or read the trace with the version that wrote it",
+    "model_type": "an object is expected",
+    "list_type": "a list is expected",
+    "finite_number": "a finite number is expected",
+}
+
+
+def _read(path: Path) -> tuple[Trace | None, list[str]]:
+    try:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if data.startswith(_GZIP) else data  # by content: names get lost
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise OospecError(f"{path}: damaged gzip; record or fetch the trace again") from None
+    except OSError as error:
+        raise OospecError(f"{path}: cannot read the trace: {error.strerror}") from None
+    try:
+        trace = Trace.model_validate_json(data)
+    except ValidationError as error:
+        wrong = [_plainly(each["type"], each["loc"], each["msg"], each["input"]) for each in error.errors()]
+        foreign = [line for line in wrong if line.startswith("format:")]  # then the rest says little
+        return None, foreign or wrong
+    return trace, [" ".join(problem.split()) for problem in problems(trace, PARTS)]  # a name may hold a line break
+
+
+def _plainly(kind: str, loc: tuple[int | str, ...], message: str, value: object) -> str:
+    if kind == "json_invalid":
+        return f"not JSON ({message.removeprefix('Invalid JSON: ')}); a trace ({FORMAT}) is expected"
+    field = ".".join(str(part) if str(part).isprintable() else ascii(part) for part in loc)
+    if field == "format":
+        return f"format: {value!r} is unknown; this version reads {FORMAT!r}"
+    if not field:
+        return f"an object with provenance, timing and requests is expected, not {type(value).__name__}"
+    shown = f", not {value!r}" if isinstance(value, int | float | str) and len(repr(value)) < 40 else ""
+    return f"{field}: {_PLAINLY.get(kind, message)}{shown if kind not in ('missing', 'extra_forbidden') else ''}"
+
+
+def _as_text(trace: Trace) -> str:
+    """JSON with a line a request, so that a difference between two traces can be read."""
+    requests = ",\n".join(request.model_dump_json() for request in trace.requests)
+    head = f'{{"format":"{trace.format}",\n"provenance":{trace.provenance.model_dump_json()}'
+    return f'{head},\n"timing":{trace.timing.model_dump_json()},\n"requests":[\n{requests}\n]}}\n'

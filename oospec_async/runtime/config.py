@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
+from oospec_async.adapters import SHIPPED
 from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 
 Report = Callable[[str], None]
@@ -17,7 +17,7 @@ class EngineConfig:
 
     target: str = DEFAULT_TARGET
     sidecar: str | None = DEFAULT_SIDECAR
-    adapter: Path | None = None
+    adapter: str = SHIPPED  # of the sidecar: a directory, "shipped" or "none"
     devices: str | None = None
     dtype: str = "bfloat16"
     method: str = "oospec"

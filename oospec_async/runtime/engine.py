@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import replace
@@ -13,16 +12,18 @@ from oospec_async.completion import Chunk, Completion
 from oospec_async.decoding.drafters import drafters_of, takes_hints
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Memory, Recollection
-from oospec_async.decoding.state import DecodeState, Setting
+from oospec_async.decoding.state import Setting
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.around import observed_dialect
 from oospec_async.errors import OospecError
-from oospec_async.request import Request
-from oospec_async.runtime.channel import Address, HintReader
+from oospec_async.hints import Hint, decode_hint
+from oospec_async.profile import Decode
+from oospec_async.request import Request, Tool
+from oospec_async.runtime.channel import Address, Delivery, HintReader
 from oospec_async.runtime.config import EngineConfig, Report
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import SidecarPort, WaveReport
-from oospec_async.runtime.recorder import Recorder
+from oospec_async.runtime.recorder import Recorder, Served
 from oospec_async.runtime.rounds import Emit, Rounds
 from oospec_async.toolcall import parse_calls
 
@@ -94,21 +95,27 @@ class Engine:
         hinted = takes_hints(method)
         if hinted and self.parts.sidecar is None:
             raise OospecError(f"method {method!r} takes hints, and no sidecar is loaded; open the engine with one")
+        arrival_ns = self.parts.clock()
         async with self._turn:
             self._serial += 1
-            start_ns = time.monotonic_ns()
+            start_ns = self.parts.clock()
             prompt = self._prompt(request)
             async with self._wave(request, self.parts.sidecar if hinted else None) as (reader, wave):
-                rounds = Rounds(self.parts.target, self.parts.executor, reader, self.recorder, request.id, method, emit)
+                parts, log = self.parts, self.recorder
+                rounds = Rounds(parts.target, parts.executor, reader, log, request.id, method, emit, parts.clock)
                 memory = self._memories[method]
                 prefill = await rounds.prefill(prompt)
                 recollection = memory.recall(prefill.state)
-                state = DecodeState(self._setting(request, prompt, drafters, recollection))
+                setting = self._setting(request, prompt, drafters, recollection)
+                state = parts.decoding(setting)
                 await rounds.run(state)
                 dialect = observed_dialect(state.text, self.parts.prompts.dialects, thinking=state.prompt_thinks)
                 memory.learn(state.output, prefill.state, recollection, dialect)
                 report = await self._report(wave)
         self._record_wave(report, method)
+        hints = _published(rounds.deliveries, report, request.tools)
+        decode = Decode(setting, tuple(state.output), tuple(rounds.successors))
+        self.recorder.serve(Served(request.id, method, arrival_ns, start_ns, decode, hints))
         metrics = rounds.metrics(start_ns, len(state.output), report)
         return Completion(
             request=request.id,
@@ -183,3 +190,14 @@ class Engine:
     def _record_wave(self, report: WaveReport | None, method: str) -> None:
         for event in report.events if report is not None else ():
             self.recorder.add(replace(event, method=method))
+
+
+def _published(
+    deliveries: Sequence[tuple[int, int, Delivery]], report: WaveReport | None, tools: Sequence[Tool]
+) -> tuple[Hint, ...]:
+    """The hints of a wave as the target's side reads them: those that it has polled, and those of the report."""
+    payloads = report.payloads if report is not None else ()
+    told = [decode_hint(payload, version, tools) for version, payload in payloads]
+    hints = {hint.version: hint for hint in told if hint is not None}
+    hints |= {delivery.hint.version: delivery.hint for _, _, delivery in deliveries}
+    return tuple(hints[version] for version in sorted(hints))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from oospec_async.adapters import describe, find_adapter
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
 from oospec_async.models.codec import TokenizerCodec
@@ -45,8 +46,9 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
         sidecar, sidecar_info = None, None
         if config.sidecar is not None:
             found = _resolve(config.sidecar, "sidecar", report)
-            sidecar_info = _info(found, config, sidecar_device, config.adapter)
-            worker = SidecarConfig(found.path, config.sidecar, sidecar_device, config.dtype, config.adapter)
+            adapter = find_adapter(config.adapter, config.sidecar)
+            sidecar_info = _info(found, config, sidecar_device, adapter)
+            worker = SidecarConfig(found.path, config.sidecar, sidecar_device, config.dtype, adapter)
             sidecar = SidecarProcess(worker)
             stack.push_async_callback(sidecar.close)
         files = _resolve(config.target, "target", report)
@@ -92,5 +94,5 @@ def _info(files: ModelFiles, config: EngineConfig, device: Device, adapter: Path
         weights_sha256=files.weights_sha256,
         dtype=config.dtype,
         device=device.name,
-        adapter=str(adapter) if adapter is not None else None,
+        adapter=describe(adapter) if adapter is not None else None,
     )

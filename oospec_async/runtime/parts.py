@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.text import Codec
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import Dialect
@@ -13,6 +15,8 @@ from oospec_async.provenance import Setup
 from oospec_async.request import Request
 from oospec_async.runtime.executor import Executor
 from oospec_async.runtime.ports import SidecarPort, TargetPort
+
+Clock = Callable[[], int]  # monotonic nanoseconds
 
 
 class PromptPort(Protocol):
@@ -38,3 +42,5 @@ class Parts:
     method: str = "oospec"
     record: bool = False  # keep the events of all rounds
     finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known
+    clock: Clock = time.monotonic_ns
+    decoding: Callable[[Setting], DecodeState] = DecodeState  # what drafts and commits

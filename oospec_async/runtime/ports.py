@@ -31,13 +31,17 @@ class TargetPort(Protocol):
 
 @dataclass(frozen=True)
 class WaveReport:
-    """How a wave went. Times are monotonic nanoseconds; ``events`` are those of the sidecar's process."""
+    """How a wave went. Times are monotonic nanoseconds; ``events`` are those of the sidecar's process.
+
+    ``payloads``: published hints by version, also those that no poll has found; for recording only.
+    """
 
     start_ns: int
     end_ns: int
     cancelled: bool
     events: tuple[Event, ...] = ()
     error: str = ""
+    payloads: tuple[tuple[int, bytes], ...] = ()
 
 
 class SidecarPort(Protocol):

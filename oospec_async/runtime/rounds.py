@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +12,7 @@ from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Verdict
 from oospec_async.runtime.channel import Delivery, HintReader
 from oospec_async.runtime.executor import Executor
+from oospec_async.runtime.parts import Clock
 from oospec_async.runtime.ports import TargetPort, WaveReport
 from oospec_async.runtime.recorder import Event, Recorder, Track
 
@@ -30,6 +30,7 @@ class Rounds:
     request: str
     method: str
     emit: Emit
+    clock: Clock
     prompt: Sequence[int] = ()
     prefill_step: Step | None = None
     rounds: int = 0
@@ -38,6 +39,7 @@ class Rounds:
     first_token_ns: int = 0
     last_commit_ns: int = 0
     margins: list[float] = field(default_factory=list)
+    successors: list[Sequence[int]] = field(default_factory=list)  # likely tokens in the place of each output token
     deliveries: list[tuple[int, int, Delivery]] = field(default_factory=list)  # poll time, output position
 
     async def prefill(self, prompt: Sequence[int]) -> Step:
@@ -55,13 +57,13 @@ class Rounds:
         self.first_token_ns = self.last_commit_ns
         hint = None
         while state.finish is None:
-            start = time.monotonic_ns()
+            start = self.clock()
             delivery = self.reader.poll() if self.reader is not None else None
             if delivery is not None:
                 hint = delivery.hint
                 self._delivered(delivery, len(state.output))
             tree = state.propose(hint)
-            drafted = time.monotonic_ns()
+            drafted = self.clock()
             self._record("host", "draft", start, drafted, tokens=len(tree) - 1)
             path, tokens, parents = verdict.path, tuple(tree.tokens), tuple(tree.parents)
             position = len(state.output)
@@ -83,18 +85,19 @@ class Rounds:
             )
 
     def _commit(self, state: DecodeState, tree: DraftTree, step: Step) -> Verdict:
-        start = time.monotonic_ns()
+        start = self.clock()
         position = len(state.output)
         verdict = state.commit(tree, step.predicted, step.successors)
         self.margins += [step.margins[node] for node in verdict.path]
-        self.last_commit_ns = time.monotonic_ns()
+        self.successors += [step.successors[node] for node in verdict.path]
+        self.last_commit_ns = self.clock()
         self._record("host", "commit", start, self.last_commit_ns, tokens=len(verdict.tokens))
         sources, pieces = tuple(state.sources[position:]), tuple(state.pieces[position:])
         self.emit(Chunk(verdict.tokens, sources, pieces, verdict.finish))
         return verdict
 
     def _delivered(self, delivery: Delivery, position: int) -> None:
-        now = time.monotonic_ns()
+        now = self.clock()
         self.deliveries.append((now, position, delivery))
         self._record(
             "channel",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Base64Bytes, BaseModel, Field
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
@@ -52,6 +52,11 @@ class _Event(BaseModel):
     data: dict[str, _Count]
 
 
+class _Payload(BaseModel):
+    version: Annotated[int, Field(strict=True, ge=1, lt=1 << 32)]
+    payload: Base64Bytes
+
+
 class _Report(BaseModel):
     """What a worker says of a wave. Nothing else of it is believed."""
 
@@ -60,6 +65,7 @@ class _Report(BaseModel):
     cancelled: bool
     error: str
     events: list[_Event]
+    hints: list[_Payload] = []
 
     def believed(self) -> WaveReport:
         """Raises ValueError where time runs backwards."""
@@ -67,7 +73,8 @@ class _Report(BaseModel):
         if times != sorted(times):
             raise ValueError("time runs backwards")
         events = tuple(Event(e.track, e.name, e.start_ns, e.end_ns, e.request, "", dict(e.data)) for e in self.events)
-        return WaveReport(self.start_ns, self.end_ns, self.cancelled, events, self.error)
+        payloads = tuple((hint.version, hint.payload) for hint in self.hints)
+        return WaveReport(self.start_ns, self.end_ns, self.cancelled, events, self.error, payloads)
 
 
 def _shared_memory(size: int) -> int:

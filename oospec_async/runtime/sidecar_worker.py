@@ -6,6 +6,7 @@ its parent.
 
 from __future__ import annotations
 
+import base64
 import json
 import mmap
 import os
@@ -19,10 +20,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from oospec_async.errors import OospecError
+from oospec_async.hints import encode_hint
 from oospec_async.request import Request
 from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintWriter
 from oospec_async.runtime.devices import claim, parse_device
 from oospec_async.runtime.recorder import Event
+
+_MOST_PAYLOADS = 1 << 16  # bytes of hints that a report repeats: its line must stay within what the parent reads
 
 
 class _Jobs:
@@ -53,7 +57,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints must not be taken for a report
     jobs = _Jobs(sys.stdin)
     try:
-        sidecar, example = _load(config)
+        sidecar = _load(config)
     except Exception as error:  # said by the parent, in one line
         reason = str(error) if isinstance(error, OospecError) else f"sidecar {config['name']}: {error!r}"
         print(json.dumps({"fatal": " ".join(reason.split())}), file=reports)
@@ -62,59 +66,60 @@ def main() -> None:
     print(json.dumps({"ready": os.getpid()}), file=reports)
     while True:
         job = jobs.waves.get()
-        report = _run(job, sidecar, example, writer, jobs.cancelled)
+        report = _run(job, sidecar, writer, jobs.cancelled)
         print(json.dumps(report), file=reports)
 
 
-def _load(config: dict[str, Any]) -> tuple[Any, str]:
+def _load(config: dict[str, Any]) -> Any:
     device = parse_device(config["device"])
     claim(device)
-    from oospec_async.models.codec import TokenizerCodec
-    from oospec_async.models.greedy import end_tokens
-    from oospec_async.models.guide import Guide
-    from oospec_async.models.load import load
-    from oospec_async.models.tree_model import TreeModel
-    from oospec_async.models.wave import Sidecar
-    from oospec_async.wave.questions import EXAMPLE
+    from oospec_async.models.sidecar import load_sidecar
 
     adapter = Path(config["adapter"]) if config["adapter"] else None
-    loaded = load(
-        Path(config["path"]), name=config["name"], dtype=config["dtype"], device=device.torch_name, adapter=adapter
-    )
-    model, codec = TreeModel(loaded.model), TokenizerCodec(loaded.tokenizer)
-    ends = end_tokens(loaded.model.generation_config, config["name"])
-    guide = Guide(codec, model.vocabulary, device.torch_name)
-    return Sidecar(model, codec, guide, ends), "" if adapter else EXAMPLE
+    return load_sidecar(Path(config["path"]), config["name"], config["dtype"], device.torch_name, adapter)
 
 
-def _run(job: dict[str, Any], sidecar: Any, example: str, writer: HintWriter, cancelled: set[int]) -> dict[str, Any]:
+def _synchronize() -> None:
+    """Wait until a GPU has done what it was given, so that its time is counted where it was spent."""
+    import torch
+
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+def _run(job: dict[str, Any], sidecar: Any, writer: HintWriter, cancelled: set[int]) -> dict[str, Any]:
     """One wave. Whatever goes wrong in it becomes part of the report."""
     from oospec_async.models.wave import Wave
 
     address = Address(job["serial"])
     start = last = time.monotonic_ns()
     events: list[Event] = []
+    payloads: list[tuple[int, bytes]] = []
     error = ""
     try:
         request = Request.model_validate(job["request"])
-        steps = Wave(sidecar, request, example).run()
+        steps = Wave(sidecar, request).run()
         while address.request not in cancelled and (progress := next(steps, None)) is not None:
-            now = time.monotonic_ns()
-            counts = {"tokens": progress.tokens} if progress.kind == "prefill" else {"branches": progress.tokens}
-            events.append(Event("sidecar", progress.kind, last, now, request.id, "", counts))
+            if progress.kind == "prefill":
+                _synchronize()  # nothing of it was read yet; of a step the tokens were
+            begun, last = last, time.monotonic_ns()
+            counts = {"tokens": progress.tokens, "branches": progress.branches, "context": progress.context}
+            events.append(Event("sidecar", progress.kind, begun, last, request.id, "", counts))
             if progress.hint is not None:
-                size = writer.publish(address, progress.hint, now)
+                size = writer.publish(address, progress.hint, last)
                 if size is None:
                     error = "a hint was too large for the channel"
                     continue
                 data = {"version": progress.hint.version, "bytes": size, "ready": progress.hint.ready_slots}
-                events.append(Event("channel", "publish", now, now, request.id, "", data))
-            last = now
+                events.append(Event("channel", "publish", last, last, request.id, "", data))
+                if sum(len(payload) for _, payload in payloads) + size <= _MOST_PAYLOADS:
+                    payloads.append((progress.hint.version, encode_hint(progress.hint)))
     except Exception as failure:  # a wave is advice: it may fail, the process stays
         error = f"{type(failure).__name__}: {failure}"
     done = {"start_ns": start, "end_ns": time.monotonic_ns(), "cancelled": address.request in cancelled, "error": error}
     cancelled.discard(address.request)
-    return {"serial": address.request, **done, "events": [asdict(event) for event in events]}
+    hints = [{"version": version, "payload": base64.b64encode(payload).decode()} for version, payload in payloads]
+    return {"serial": address.request, **done, "events": [asdict(event) for event in events], "hints": hints}
 
 
 if __name__ == "__main__":

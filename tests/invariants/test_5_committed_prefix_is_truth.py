@@ -6,16 +6,22 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers import tiny
 from helpers.calling import ANSWERS, KOELN, PARIS, question
 from helpers.loop import setting, state_after
+from helpers.recorded import FREE, Case, serve, serve_calling
+from helpers.stubs import call
 from oospec_async.decoding.drafters import METHODS
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import DecodeState, Setting
-from oospec_async.decoding.tree import DraftTree
+from oospec_async.decoding.tree import DraftTree, VerifyCurve
 from oospec_async.decoding.verify import Limits
 from oospec_async.hints import CallHint, Hint
+from oospec_async.profile import profiles
+from oospec_async.runtime.engine import Engine
 
 HINT = Hint((CallHint("get_weather", PARIS["arguments"]), CallHint("get_weather", KOELN["arguments"])))
 OTHER_HINT = Hint((CallHint("get_order", {"id": 5, "items": ["Paris"]}),))
@@ -100,3 +106,66 @@ def test_the_history_is_the_one_at_the_requests_start() -> None:
     memory.learn(tiny.codec().encode(ANSWERS["plain"]), None, Recollection(successors={1: [2]}), None)
     assert not recollection.entries
     assert not recollection.successors_of(1)
+
+
+def assert_profiled(engine: Engine) -> int:
+    """Every round that the engine has recorded drafted and accepted what a profile says of its position and hint."""
+    rounds = 0
+    for served in engine.recorder.served:
+        made = {profile.version: profile for profile in profiles(served.decode, served.hints)}
+        version = 0
+        for event in engine.recorder.events:
+            if event.request != served.request:
+                continue
+            if event.name == "poll":
+                version = event.data["version"]
+            elif event.name == "verify":
+                profile, index = made[version], event.data["position"] - 1
+                assert profile.drafted[index] == event.data["tokens"] - 1
+                assert profile.accepted[index] == event.data["accepted"]
+                rounds += 1
+    return rounds
+
+
+CURVES = [FREE, VerifyCurve(), VerifyCurve(((1, 1.0), (4, 1.5), (64, 40.0)))]
+SLOTS = {"city": "Paris", "days": 3}
+VALUES = {"city": st.sampled_from(["Paris", "Köln", "Par", 'a "b"']), "days": st.integers(2, 4)}
+CALLS = st.builds(
+    CallHint,
+    st.just("get_weather"),
+    st.fixed_dictionaries({}, optional=VALUES),
+    st.sets(st.sampled_from(sorted(SLOTS)), max_size=1).map(frozenset),
+)
+HINTS = st.dictionaries(st.integers(0, 40), st.lists(CALLS, min_size=1, max_size=2).map(tuple), max_size=4)
+TEXTS = st.sampled_from([call("Paris"), call("Köln", 2), call("Paris") + "\n" + call("Köln"), "No call. " * 5, ""])
+
+
+def versioned(calls: dict[int, tuple[CallHint, ...]]) -> dict[int, Hint]:
+    """Hints by round; later rounds carry higher versions, not always the next one."""
+    return {number: Hint(calls[number], 1 + 2 * rank) for rank, number in enumerate(sorted(calls))}
+
+
+@given(
+    st.lists(st.tuples(TEXTS, HINTS, st.integers(1, 150), st.sampled_from([(), ("days",)])), min_size=1, max_size=3),
+    st.sampled_from([*METHODS, "lookup+recycle+hint"]),
+    st.sampled_from(CURVES),
+)
+@settings(max_examples=40)
+def test_rounds_are_those_of_the_profile_whenever_hints_come_and_whatever_was_served_before(
+    rows: list[tuple[str, dict[int, tuple[CallHint, ...]], int, tuple[str, ...]]], method: str, curve: VerifyCurve
+) -> None:
+    cases = [
+        Case(str(number), text, versioned(hints), limit, stop) for number, (text, hints, limit, stop) in enumerate(rows)
+    ]
+    engine = serve(cases, method, curve)
+    rounds = sum(event.name == "verify" for event in engine.recorder.events)
+    assert assert_profiled(engine) == rounds
+
+
+@pytest.mark.parametrize("method", [*METHODS, "lookup+recycle+hint"])
+def test_rounds_of_a_transformer_are_those_of_the_profile(method: str) -> None:
+    """Successors come from its logits, and the history, sorted by its prompt states, from its own earlier outputs."""
+    names = [f"{number}:{name}" for number, name in enumerate([*ANSWERS, "plain"])]
+    hints = [{}, {0: HINT}, {2: OTHER_HINT, 4: Hint(HINT.calls, 2)}]
+    engine = serve_calling([Case(name, hints=hints[i % 3]) for i, name in enumerate(names)], method)
+    assert assert_profiled(engine) > len(names)

@@ -14,6 +14,7 @@ import torch
 from oospec_async import Engine, EngineConfig, Request, read_requests
 from oospec_async.models.fetch import DEFAULT_SIDECAR
 from oospec_async.models.target import Target
+from oospec_async.trace import check_trace
 
 pytestmark = pytest.mark.real
 EXAMPLES = Path(__file__).parents[2] / "examples" / "requests.jsonl"
@@ -80,6 +81,7 @@ def test_the_command_compares_methods_and_writes_what_it_is_asked_for(tmp_path: 
     ar, oospec = result["completions"]
     assert ar["metrics"]["rounds"] == ar["metrics"]["output_tokens"] - 1
     assert oospec["metrics"]["hint"]["versions"] >= 1
+    assert check_trace(trace) == []  # among others: every round is that of its profile
     recorded = json.loads(trace.read_text())
     assert [run["method"] for run in recorded["requests"]] == ["ar", "oospec"]
     assert sum(r["committed"] for r in recorded["requests"][1]["rounds"]) == oospec["metrics"]["output_tokens"] - 1

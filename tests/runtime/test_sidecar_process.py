@@ -19,6 +19,7 @@ import uvloop
 from helpers import stubs, tiny
 from helpers.stubs import Run
 from oospec_async.errors import OospecError
+from oospec_async.hints import encode_hint
 from oospec_async.runtime import sidecar_worker
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.devices import Device
@@ -109,6 +110,8 @@ def test_a_wave_gives_hints_and_a_report(live: Live) -> None:
     published = [event for event in report.events if event.track == "channel"]
     assert published[-1].data["version"] == delivery.hint.version
     assert published[-1].data["bytes"] == delivery.payload_bytes
+    assert [version for version, _ in report.payloads] == [event.data["version"] for event in published]
+    assert report.payloads[-1] == (delivery.hint.version, encode_hint(delivery.hint))
     assert report.start_ns < delivery.published_ns <= report.end_ns
     assert [e.name for e in report.events if e.track == "sidecar"][:2] == ["prefill", "step"]
 

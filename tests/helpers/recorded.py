@@ -1,0 +1,94 @@
+"""Requests served one after another by an engine that records, with hints published at chosen rounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from helpers import tiny
+from helpers.calling import calling_model, question
+from helpers.stubs import ScriptedTarget, StubSidecar, ask, engine_of
+from oospec_async.decoding.step import Step
+from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.dialects.dialect import NAMED
+from oospec_async.hints import Hint
+from oospec_async.request import Request
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.executor import InlineExecutor
+from oospec_async.runtime.parts import Parts
+from oospec_async.runtime.ports import TargetPort
+
+FREE = VerifyCurve(((1, 1.0), (64, 1.0)))  # every draft pays for itself
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request and its answer; ``hints`` are published within the rounds of these numbers (0: the prefill)."""
+
+    name: str
+    answer: str = ""
+    hints: Mapping[int, Hint] = field(default_factory=dict)
+    max_new_tokens: int = 256
+    stop: tuple[str, ...] = ()
+
+
+class Publishing:
+    """A target within whose forwards hints are published."""
+
+    def __init__(self, target: TargetPort, sidecar: StubSidecar) -> None:
+        self._target, self._sidecar = target, sidecar
+        self.context, self.vocabulary, self.end_tokens = target.context, target.vocabulary, target.end_tokens
+        self.hints: Mapping[int, Hint] = {}
+        self._round = 0
+
+    def prefill(self, prompt: Sequence[int]) -> Step:
+        self._round = 0
+        self._publish()
+        return self._target.prefill(prompt)
+
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
+        self._round += 1
+        self._publish()
+        return self._target.verify(path, tokens, parents)
+
+    def _publish(self) -> None:
+        if self._round in self.hints and self._sidecar.launched:  # not by methods that take no hints
+            self._sidecar.publish(self.hints[self._round])
+
+
+def serve(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engine:
+    """By stubs: the target says each case's answer. Returns the engine, whose recorder tells the rest."""
+    sidecar = StubSidecar()
+    target = Publishing(ScriptedTarget({case.name: case.answer for case in cases}), sidecar)
+    engine = Engine(replace(engine_of(ScriptedTarget(), sidecar, method=method).parts, target=target, curve=curve))
+    asyncio.run(
+        _serve(engine, target, cases, [ask(c.name, max_new_tokens=c.max_new_tokens, stop=c.stop) for c in cases])
+    )
+    return engine
+
+
+class _Questions:
+    """Prompts that the calling model was trained on: a request's id ends with the question's name."""
+
+    dialects = tuple(NAMED.values())
+
+    def ids(self, request: Request) -> list[int]:
+        return question(request.id.split(":")[-1])
+
+
+def serve_calling(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engine:
+    """By a tiny transformer that answers the questions of ``helpers.calling``: cases are named ``NUMBER:QUESTION``."""
+    sidecar = StubSidecar()
+    target = Publishing(tiny.target_of(calling_model()), sidecar)
+    parts = Parts(target, InlineExecutor(), _Questions(), tiny.codec(), curve, sidecar, method=method, record=True)
+    engine = Engine(parts)
+    requests = [tiny.request(id=case.name, max_new_tokens=case.max_new_tokens) for case in cases]
+    asyncio.run(_serve(engine, target, cases, requests))
+    return engine
+
+
+async def _serve(engine: Engine, target: Publishing, cases: Sequence[Case], requests: Sequence[Request]) -> None:
+    for case, request in zip(cases, requests, strict=True):
+        target.hints = case.hints
+        await engine.generate(request)

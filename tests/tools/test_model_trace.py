@@ -1,0 +1,253 @@
+"""The modelled trace: its outputs are the template's, its hints are wrong as often as told, and it says what it is."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import tiny
+from oospec_async.errors import OospecError
+from oospec_async.request import Request
+from oospec_async.toolcall import ToolCall, parse_calls
+from oospec_async.trace import Trace, check_trace, read_trace
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+model_trace: Any = importlib.import_module("model_trace")
+guess: Any = importlib.import_module("trace_models.guess")
+rows: Any = importlib.import_module("trace_models.rows")
+roofline: Any = importlib.import_module("trace_models.roofline")
+base: Any = importlib.import_module("gpu_checks.base")
+
+QUESTION = "Which ferry sails from Oban to Craignure tomorrow?"
+
+
+def function(name: str, **kinds: str) -> Any:
+    properties = {key: {"type": kind, "description": ""} for key, kind in kinds.items()}
+    required = [key for key in kinds if key != "note"]
+    return {"name": name, "description": "", "parameters": {"type": "dict", "properties": properties,
+                                                            "required": required}}  # fmt: skip
+
+
+FERRY = function("ferry.find", start="string", end="string", people="integer", note="string")
+CAR = function("car_hire", place="string", options="dict")
+# category -> rows of id, functions, gold calls as {function: {argument: accepted values}}
+ROWS: dict[str, list[tuple[str, list[Any], Any]]] = {
+    "simple_python": [
+        ("simple_python_0", [FERRY], [{"ferry.find": {"start": ["Oban"], "end": ["Craignure"], "people": [2],
+                                                     "note": ["", "early"]}}]),
+        ("simple_python_1", [CAR], [{"car_hire": {"place": ["Tobermory"], "options": [{"seats": [5, 4],
+                                                                                      "colour": ["blue"]}]}}]),
+        ("simple_python_2", [FERRY], "no list"),
+        ("simple_python_3", [], [{"ferry.find": {"start": ["Oban"]}}]),
+        ("simple_python_4", ["no object"], [{"ferry.find": {"start": ["Oban"]}}]),
+        ("simple_python_5", [FERRY], [{"ferry.find": {"start": ["Oban " * 400], "end": ["x"], "people": [1]}}]),
+        ("simple_python_6", [FERRY], []),
+    ],
+    "multiple": [
+        ("multiple_0", [CAR, FERRY], [{"ferry.find": {"start": ["Mallaig"], "end": ["Armadale"], "people": [1]}}]),
+        ("multiple_1", [CAR, FERRY], [{"car_hire": {"place": ["Skye"], "options": [{"seats": [2]}]}}]),
+    ],
+    "parallel": [
+        ("parallel_0", [FERRY], [{"ferry.find": {"start": ["Oban"], "end": ["Coll"], "people": [1]}},
+                                 {"ferry.find": {"start": ["Coll"], "end": ["Tiree"], "people": [1]}}]),
+    ],
+}  # fmt: skip
+WHOLE = ["simple_python_0", "simple_python_1", "multiple_0", "multiple_1", "parallel_0"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bfcl")
+    (folder / "possible_answer").mkdir()
+    for category, entries in ROWS.items():
+        name = f"BFCL_v4_{category}.json"
+        questions = [
+            {"id": key, "question": [[{"role": "user", "content": QUESTION}]], "function": functions}
+            for key, functions, _ in entries
+        ]
+        answers = [{"id": key, "ground_truth": gold} for key, _, gold in entries]
+        (folder / name).write_text("\n".join(map(json.dumps, questions)))
+        (folder / "possible_answer" / name).write_text("\n".join(map(json.dumps, answers)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    tiny.tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small(tokenizer: Path) -> Any:
+    """Models of the tiny tokenizer's vocabulary: masks over 150,000 tokens take seconds to make."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        shapes = {name: base.Shape(name, 4, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True) for name in ("t", "s")}
+        patch.setattr(model_trace, "TARGET", shapes["t"])
+        patch.setattr(model_trace, "SIDECAR", shapes["s"])
+        yield
+
+
+def made(out: Path, tokenizer: Path, data: Path, *more: str) -> Trace:
+    assert model_trace.main([str(out), "--tokenizer", str(tokenizer), "--data", str(data), *more]) == 0
+    return read_trace(out)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path, data: Path) -> tuple[Trace, Path]:
+    path = tmp_path_factory.mktemp("trace") / "t.json"
+    return made(path, tokenizer, data), path
+
+
+def test_rows_that_can_be_decoded_are_in_it_and_the_others_are_counted(trace: tuple[Trace, Path]) -> None:
+    names = {request.request for request in trace[0].requests}
+    assert names == set(WHOLE)
+    how = trace[0].provenance.parts["outputs"].how
+    assert "2 x left out: malformed row or accepted answers" in how
+    assert "1 x left out: no gold call" in how
+    assert "1 x left out: a gold call of a function that the row does not offer" in how
+    assert "1 x left out: its gold output has more than 512 tokens" in how
+
+
+def test_it_is_whole_and_holds_no_texts(trace: tuple[Trace, Path]) -> None:
+    assert check_trace(trace[1]) == []
+    text = trace[1].read_text()
+    for word in ("Oban", "Craignure", "ferry", "Tobermory", str(trace[1].parent)):
+        assert word not in text
+
+
+def test_every_part_says_that_it_is_modelled_and_what_it_cannot_know(trace: tuple[Trace, Path]) -> None:
+    provenance = trace[0].provenance
+    assert {origin.kind for origin in provenance.parts.values()} == {"modelled"}
+    assert "not decoded by a model" in provenance.parts["outputs"].how
+    assert "recycle has no successors" in provenance.parts["profiles"].how
+    assert "96.3%" in provenance.parts["hints"].how
+    assert "nothing was fitted to a measurement" in provenance.parts["target timing"].how
+    assert provenance.date == "2023-11-14"
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_one_others(
+    trace: tuple[Trace, Path], tmp_path: Path, tokenizer: Path, data: Path
+) -> None:
+    made(tmp_path / "again.json", tokenizer, data)
+    assert (tmp_path / "again.json").read_bytes() == trace[1].read_bytes()
+    made(tmp_path / "other.json", tokenizer, data, "--seed", "1")
+    assert (tmp_path / "other.json").read_bytes() != trace[1].read_bytes()
+
+
+def test_every_request_has_samples_of_its_own_and_its_wave_has_as_many_as_forwards(trace: tuple[Trace, Path]) -> None:
+    timing = trace[0].timing
+    for request in trace[0].requests:
+        (prefill,) = [s for s in timing.target_prefill if s.request == request.request]
+        assert prefill.tokens == request.prompt_tokens
+        assert request.wave is not None
+        steps = [s for s in timing.sidecar_step if s.request == request.request]
+        assert len(steps) == len(request.wave.steps) - 1
+        contexts = [s.context for s in timing.target_verify if s.request == request.request]
+        assert len(contexts) > 5
+        last = request.prompt_tokens + request.output_tokens
+        assert all(request.prompt_tokens <= context < last for context in contexts)
+
+
+def test_recorded_calls_take_the_place_of_corrupted_gold(tmp_path: Path, tokenizer: Path, data: Path) -> None:
+    calls = {
+        "parallel_0": [
+            {"name": "ferry.find", "arguments": {"start": "Oban", "end": "Coll", "people": 1}},
+            {"name": "ferry.find", "arguments": {"start": "Coll", "end": "Tiree", "people": 1}},
+        ],
+        "multiple_0": [{"name": "car_hire", "arguments": {}}],
+    }
+    lines = [{"id": name, "calls": calls.get(name, [])} for name in WHOLE]
+    hints = tmp_path / "hints.jsonl"
+    hints.write_text("\n".join(map(json.dumps, lines)))
+    by_name = {r.request: r for r in made(tmp_path / "t.json", tokenizer, data, "--hints", str(hints)).requests}
+    right, wrong = by_name["parallel_0"], by_name["multiple_0"]
+    assert right.profiles[-1].accepted[0] + 2 >= min(right.output_tokens - 1, 48)
+    assert sum(wrong.profiles[-1].accepted) <= sum(wrong.profiles[0].accepted) + 5
+    hints.write_text(json.dumps({"id": "parallel_0", "calls": []}))
+    assert model_trace.main([str(tmp_path / "u.json"), "--tokenizer", str(tokenizer), "--data", str(data),
+                             "--hints", str(hints)]) == 2  # fmt: skip
+    assert not (tmp_path / "u.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--data", "/nowhere"], "/nowhere"),
+        (["--tokenizer", "/nowhere"], "--tokenizer /nowhere"),
+        (["--hints", "/nowhere/h.jsonl"], "/nowhere/h.jsonl"),
+        (["--limit", "0"], "--limit"),
+    ],
+)
+def test_bad_input_is_named_in_one_line(
+    arguments: list[str], named: str, tmp_path: Path, tokenizer: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = ["--tokenizer", str(tokenizer), "--data", str(data)]
+    assert model_trace.main([str(tmp_path / "t.json"), *usual, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert len(error.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_outputs_are_written_as_the_template_writes_them(data: Path) -> None:
+    writer = rows.Writer(tiny.tokenizer(), "tiny")
+    notes = model_trace.Notes()
+    for case in rows.read_cases(data, "parallel", writer, 512, notes):
+        text = writer.codec.decode(case.output)
+        assert text.startswith('<tool_call>\n{"name": "ferry.find", "arguments": {"start": "Oban"')
+        assert text.endswith("}\n</tool_call><|im_end|>")
+        assert parse_calls(text) == list(case.gold)
+        assert QUESTION in writer.codec.decode(case.prompt)
+
+
+def test_leaves_of_nested_answers_are_taken_out_of_their_lists(data: Path) -> None:
+    writer = rows.Writer(tiny.tokenizer(), "tiny")
+    cases = {c.request.id: c for c in rows.read_cases(data, "simple_python", writer, 512, model_trace.Notes())}
+    assert cases["simple_python_1"].gold[0].arguments["options"] == {"seats": 5, "colour": "blue"}
+    assert "note" not in cases["simple_python_0"].gold[0].arguments
+
+
+def test_without_a_directory_an_installed_package_is_looked_for() -> None:
+    if importlib.util.find_spec("bfcl_eval") is None:
+        with pytest.raises(OospecError, match="install bfcl-eval"):
+            rows.bfcl_directory(None)
+    else:
+        assert (rows.bfcl_directory(None) / "BFCL_v4_simple_python.json").exists()
+
+
+def test_guesses_are_wrong_as_often_as_they_say() -> None:
+    request = Request.model_validate(
+        {"messages": [{"role": "user", "content": QUESTION}], "tools": [FERRY, CAR], "id": "r"}
+    )
+    gold = [ToolCall("ferry.find", {"start": "Oban", "end": "Coll", "people": 1})]
+    chance = random.Random(5)
+    guesses = [guess.corrupted(request, gold, chance) for _ in range(2000)]
+    values = {"start": "Oban", "end": "Coll", "people": 1, "note": None}
+    right = [g.values["ferry.find", 1, name] == value for g in guesses for name, value in values.items()]
+    assert sum(right) / len(right) == pytest.approx(guess.ARGUMENT_RIGHT, abs=0.01)
+    assert sum(right) == sum(g.arguments_right for g in guesses)
+    names = [g.name(number) == expected for g in guesses for number, expected in ((1, "ferry.find"), (2, "none"))]
+    assert sum(names) / len(names) == pytest.approx(guess.FUNCTION_RIGHT, abs=0.01)
+    assert sum(names) == sum(g.functions_right for g in guesses)
+    exact = guess.exact(request, gold, chance)
+    assert [exact.values["ferry.find", 1, name] for name in values] == list(values.values())
+
+
+def test_a_roofline_never_falls_and_one_token_is_bound_by_the_weights() -> None:
+    shape = next(s for s in base.FULL.shapes if s.name == "Qwen3-14B")
+    big = roofline.Roofline(shape, roofline.A100)
+    assert big.layer_weights + 2 * shape.vocabulary * shape.hidden == pytest.approx(14.77e9, rel=0.01)
+    times = [big.seconds(tokens, 300, tokens) for tokens in (1, 2, 8, 48, 500)]
+    assert times == sorted(times)
+    assert big.seconds(1, 300, 1) < big.seconds(1, 30_000, 1)
+    assert 2 * big.layer_weights / roofline.A100.bandwidth < times[0] < 4 * big.layer_weights / roofline.A100.bandwidth
+    small = roofline.Roofline(base.FULL.shapes[0], roofline.A100)
+    assert small.seconds(1, 300, 1) == small.launch_seconds  # eager: the host decides

@@ -1,0 +1,202 @@
+"""The whole tool on the CPU with tiny shapes: times become recorded, everything else stays."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oospec_async.trace import (
+    PARTS,
+    HostSample,
+    ModelInfo,
+    Origin,
+    PrefillSample,
+    Profile,
+    Provenance,
+    Publish,
+    RequestTrace,
+    Round,
+    StepSample,
+    Timing,
+    Trace,
+    VerifySample,
+    Wave,
+    WaveStep,
+    check_trace,
+    read_trace,
+    write_trace,
+)
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+tool: Any = importlib.import_module("record_gpu_timing")
+
+TARGET = ModelInfo(name="Qwen/Qwen3-14B", source="none", weights_sha256="", dtype="bfloat16", device="modelled")
+SIDECAR = TARGET.model_copy(update={"name": "Qwen/Qwen3-0.6B"})
+STEPS = [  # tokens, branches, publishes
+    ("prefill", 20, 0, None),
+    ("step", 9, 3, 1),
+    ("step", 3, 3, None),
+    ("step", 7, 2, 2),
+]
+
+
+def wave() -> Wave:
+    steps, context = [], 0
+    for kind, tokens, branches, version in STEPS:
+        steps.append(
+            WaveStep(kind=kind, tokens=tokens, branches=branches, context=context, seconds=0.5, publishes=version)
+        )
+        context += tokens
+    return Wave(start=0.25, steps=steps)
+
+
+def request(name: str, with_wave: bool) -> RequestTrace:
+    publishes = [
+        Publish(seconds=1.25, version=1, ready=1, bytes=9),
+        Publish(seconds=2.25, version=2, ready=2, bytes=19),
+    ]
+    profile = {"drafted": [3, 2, 1, 0], "accepted": [2, 1, 1, 0]}
+    rounds = [Round(start=3.0, seconds=1.0, position=1, tokens=4, accepted=2, committed=3, hint_version=0),
+              Round(start=5.0, seconds=1.0, position=4, tokens=1, accepted=0, committed=1, hint_version=0)]  # fmt: skip
+    return RequestTrace(
+        request=name,
+        method="oospec",
+        prompt_tokens=30,
+        output_tokens=5,
+        functions=1,
+        slots=2,
+        payload_bytes=19 if with_wave else 0,
+        publishes=publishes if with_wave else [],
+        wave=wave() if with_wave else None,
+        rounds=rounds,
+        profiles=[Profile(version=version, **profile) for version in ([0, 1, 2] if with_wave else [0])],
+    )
+
+
+def modelled() -> Trace:
+    timing = Timing(
+        target_prefill=[PrefillSample(request=name, tokens=30, seconds=9.0) for name in ("a", "b")],
+        target_verify=[
+            VerifySample(request=name, tokens=tokens, context=context, seconds=9.0)
+            for name in ("a", "b")
+            for tokens, context in ((1, 34), (49, 30), (8, 33), (1, 1))
+        ],
+        sidecar_prefill=[PrefillSample(request="a", tokens=20, seconds=9.0)],
+        sidecar_step=[StepSample(request="a", branches=3, tokens=9, context=20, seconds=9.0)],
+        host=[HostSample(request="a", seconds=9.0)],
+    )
+    provenance = Provenance(
+        parts={part: Origin(kind="modelled", how="by hand") for part in PARTS},
+        target=TARGET,
+        sidecar=SIDECAR,
+        software={"seed": "0"},
+        date="2026-01-01",
+        curve=[(1, 0.1), (8, 0.2)],
+    )
+    return Trace(provenance=provenance, timing=timing, requests=[request("a", True), request("b", False)])
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Path]:
+    folder = tmp_path_factory.mktemp("timing")
+    write_trace(modelled(), folder / "t.json")
+    assert (
+        tool.main([str(folder / "t.json"), "--device", "cpu", "--shapes", "tiny", "--out", str(folder / "o.json")]) == 0
+    )
+    assert read_trace(folder / "t.json") == modelled()
+    return read_trace(folder / "o.json"), folder / "o.json"
+
+
+def test_the_measured_trace_is_whole(measured: tuple[Trace, Path]) -> None:
+    assert check_trace(measured[1]) == []
+
+
+def test_every_forward_was_made_in_its_size_and_in_its_place(measured: tuple[Trace, Path]) -> None:
+    timing, old = measured[0].timing, modelled().timing
+    assert [s.model_copy(update={"seconds": 9.0}) for s in timing.target_prefill] == old.target_prefill
+    assert [s.model_copy(update={"seconds": 9.0}) for s in timing.target_verify] == old.target_verify
+    sizes = [(s.tokens, s.branches, s.context) for s in timing.sidecar_step]
+    assert sizes == [(9, 3, 20), (3, 3, 29), (7, 2, 32)]
+    assert [s.tokens for s in timing.sidecar_prefill] == [20]
+    everything = [*timing.target_prefill, *timing.target_verify, *timing.sidecar_prefill, *timing.sidecar_step]
+    assert all(0 < sample.seconds < 9 for sample in everything)
+
+
+def test_hints_are_published_when_the_measured_steps_end(measured: tuple[Trace, Path]) -> None:
+    made, other = measured[0].requests
+    assert made.wave is not None
+    now = made.wave.start
+    ends = []
+    for step in made.wave.steps:
+        now += step.seconds
+        ends.append(max(now, 0.0))
+    assert [publish.seconds for publish in made.publishes] == [ends[1], ends[3]]
+    assert other.publishes == []
+    assert other.wave is None
+
+
+def test_what_was_decoded_and_drafted_stays_and_rounds_that_had_other_times_go(measured: tuple[Trace, Path]) -> None:
+    for made, old in zip(measured[0].requests, modelled().requests, strict=True):
+        assert made.profiles == old.profiles
+        assert made.rounds == []
+        assert made.before > 0
+        assert (made.prompt_tokens, made.output_tokens) == (old.prompt_tokens, old.output_tokens)
+
+
+def test_host_and_link_times_come_from_the_real_engine(measured: tuple[Trace, Path]) -> None:
+    timing = measured[0].timing
+    assert len(timing.host) > 10
+    assert {sample.request for sample in timing.host} == {"a", "b"}
+    assert timing.link
+    assert all(sample.bytes > 0 and sample.seconds > 0 for sample in timing.link)
+
+
+def test_the_provenance_says_what_was_measured_and_what_was_not(measured: tuple[Trace, Path]) -> None:
+    provenance = measured[0].provenance
+    kinds = {name: origin.kind for name, origin in provenance.parts.items()}
+    assert kinds == {**dict.fromkeys(("outputs", "profiles", "hints"), "modelled"),
+                     **dict.fromkeys(("target timing", "sidecar timing", "host timing"), "recorded")}  # fmt: skip
+    assert "random weights" in provenance.parts["target timing"].how
+    assert provenance.curve == modelled().provenance.curve
+    assert provenance.target.device.startswith("cpu (")
+    assert provenance.software["seed"] == "0"
+    assert provenance.software["torch"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--device", "tpu:0"], "tpu:0"),
+        (["--device", "cpu"], "--shapes full"),
+        (["--device", "cuda:77"], "cuda:77"),
+        (["--device", "cpu", "--shapes", "tiny", "--out", "/nowhere/o.json"], "/nowhere"),
+    ],
+)
+def test_bad_input_is_named_in_one_line(
+    arguments: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_trace(modelled(), tmp_path / "t.json")
+    assert tool.main([str(tmp_path / "t.json"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_broken_trace_and_an_unknown_shape_are_named(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("{}")
+    assert tool.main([str(tmp_path / "t.json"), "--device", "cpu", "--shapes", "tiny"]) == 2
+    with pytest.raises(tool.OospecError, match="Qwen3-14B"):
+        tool.shape_of(TARGET.model_copy(update={"name": "other"}), "full")
+    assert tool.shape_of(TARGET, "full").layers == 40
+
+
+def test_a_limit_keeps_the_first_requests_and_their_samples_only(tmp_path: Path) -> None:
+    kept = tool.first_requests(modelled(), 1)
+    assert [r.request for r in kept.requests] == ["a"]
+    assert {s.request for s in kept.timing.target_verify} == {"a"}
+    write_trace(kept, tmp_path / "t.json")
+    assert check_trace(tmp_path / "t.json") == []

@@ -1,0 +1,218 @@
+"""Model a trace of Qwen3-14B: `python tools/model_trace.py traces/qwen3-14b.json --tokenizer DIR [--data DIR]`.
+
+For studies without a GPU. Outputs are the gold calls of BFCL as Qwen3's chat template writes them; profiles come from
+the real drafters on these outputs; hints are gold calls, wrong as often as a published sidecar, told as the real wave
+tells them; times are a roofline's. The trace says so, part by part. The same seed gives the same file.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from gpu_checks.base import FULL, Shape
+from rich.console import Console
+from rich.progress import track
+from trace_models import times
+from trace_models.guess import Guess, corrupted, exact
+from trace_models.labels import Modelled, provenance
+from trace_models.roofline import A100, Roofline
+from trace_models.rows import Case, Writer, bfcl_directory, read_cases
+from trace_models.waves import Waves
+
+from oospec_async.decoding.drafters import drafters_of
+from oospec_async.decoding.memory import Memory
+from oospec_async.decoding.state import Setting
+from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.decoding.verify import Limits
+from oospec_async.dialects.around import observed_dialect
+from oospec_async.errors import OospecError
+from oospec_async.files import check_writable
+from oospec_async.hints import Hint, decode_hint, encode_hint
+from oospec_async.profile import Decode, profiles
+from oospec_async.toolcall import ToolCall
+from oospec_async.trace import Publish, RequestTrace, Timing, Trace, Wave, write_trace
+from oospec_async.training.readers.base import Notes, needed
+from oospec_async.training.readers.source import read_rows
+
+METHOD = "oospec"
+CATEGORIES = ("simple_python", "multiple", "parallel")
+LONGEST = 512  # output tokens
+SHAPES: dict[str, Shape] = {shape.name: shape for shape in FULL.shapes}
+TARGET, SIDECAR = SHAPES["Qwen3-14B"], SHAPES["Qwen3-0.6B"]
+
+
+@dataclass(frozen=True)
+class Models:
+    """What is modelled, and the tokenizer of both models."""
+
+    writer: Writer
+    waves: Waves
+    target: Roofline
+    sidecar: Roofline
+    curve: VerifyCurve
+
+
+def model_request(models: Models, case: Case, guess: Guess, memory: Memory, timing: Timing, seed: str) -> RequestTrace:
+    """One request, served after those that ``memory`` knows; its samples are added to ``timing``."""
+    request = case.request
+    forwards = models.waves.run(request, guess, random.Random(f"{seed} answers"))
+    clock = times.Clock(models.target, models.sidecar, random.Random(f"{seed} times"))
+    before, wave = clock.before(), clock.wave(forwards)
+    clock.sample(timing, request.id, len(case.prompt), len(case.output), wave)
+    told = [forward.hint for forward in forwards if forward.hint is not None]
+    payloads = [encode_hint(hint) for hint in told]
+    read = [decode_hint(p, hint.version, request.tools) for p, hint in zip(payloads, told, strict=True)]
+    hints = [hint for hint in read if hint is not None]
+    assert len(hints) == len(told), "the wave told a hint that its reader does not understand"
+    recollection = memory.recall(None)
+    dialects = models.writer.prompts.dialects
+    setting = Setting(
+        prompt=case.prompt,
+        tools=request.tools,
+        limits=Limits(LONGEST, frozenset({models.writer.end_token})),
+        codec=models.writer.codec,
+        dialects=dialects,
+        drafters=drafters_of(METHOD),
+        memory=recollection,
+        curve=models.curve,
+        vocabulary=TARGET.vocabulary,
+    )
+    profiled = profiles(Decode(setting, case.output, [()] * len(case.output)), hints)
+    text = models.writer.codec.decode(case.output[:-1])
+    memory.learn(case.output, None, recollection, observed_dialect(text, dialects, thinking=False))
+    return RequestTrace(
+        request=request.id,
+        method=METHOD,
+        prompt_tokens=len(case.prompt),
+        output_tokens=len(case.output),
+        functions=len(request.tools),
+        slots=sum(len(tool.slots) for tool in request.tools),
+        payload_bytes=len(payloads[-1]) if payloads else 0,
+        before=before,
+        publishes=_publishes(wave, hints, payloads),
+        wave=wave,
+        rounds=[],
+        profiles=profiled,
+    )
+
+
+def _publishes(wave: Wave, hints: Sequence[Hint], payloads: Sequence[bytes]) -> list[Publish]:
+    at: dict[int, float] = {}
+    now = wave.start
+    for step in wave.steps:
+        now += step.seconds
+        if step.publishes is not None:
+            at[step.publishes] = round(now, 7)
+    return [
+        Publish(seconds=at[h.version], version=h.version, ready=h.ready_slots, bytes=len(p))
+        for h, p in zip(hints, payloads, strict=True)
+    ]
+
+
+def chosen_cases(data: Path, writer: Writer, limit: int, seed: int, notes: Notes) -> list[Case]:
+    """``limit`` rows of every category, drawn and mixed by the seed. Raises OospecError if there are none."""
+    cases: list[Case] = []
+    for category in CATEGORIES:
+        found = list(read_cases(data, category, writer, LONGEST, notes))
+        cases += random.Random(f"{seed} {category}").sample(found, min(limit, len(found)))
+    if not cases:
+        raise OospecError(f"{data}: no row of {', '.join(CATEGORIES)} can be decoded")
+    random.Random(seed).shuffle(cases)
+    return cases
+
+
+def read_guesses(path: Path) -> dict[str, list[ToolCall]]:
+    """Calls by request id: lines of ``{"id": …, "calls": [{"name": …, "arguments": {…}}]}``. Raises OospecError."""
+    guesses: dict[str, list[ToolCall]] = {}
+    for row in read_rows(path):
+        calls = []
+        for call in row.need("calls", list):
+            if not isinstance(call, dict):
+                raise OospecError(f"{row.where}: calls: a call is an object, not {type(call).__name__}")
+            where = f"{row.where}: calls"
+            calls.append(ToolCall(needed(call, "name", str, where), needed(call, "arguments", dict, where)))
+        guesses[row.need("id", str)] = calls
+    return guesses
+
+
+def _guess(case: Case, recorded: dict[str, list[ToolCall]] | None, source: Path | None, seed: str) -> Guess:
+    chance = random.Random(f"{seed} errors")
+    if recorded is None:
+        return corrupted(case.request, case.gold, chance)
+    if case.request.id not in recorded:
+        raise OospecError(f"--hints {source}: has no line with id {case.request.id!r}")
+    return exact(case.request, recorded[case.request.id], chance)
+
+
+def load_tokenizer(path: Path) -> Any:
+    """Raises OospecError if there is none."""
+    import transformers
+
+    try:
+        return transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise OospecError(f"--tokenizer {path}: no tokenizer can be loaded from there: {reason}") from None
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--tokenizer", required=True, type=click.Path(path_type=Path), help="Directory of Qwen3's tokenizer.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Directory of BFCL's files; default: installed bfcl-eval's."
+)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows of every category.")
+@click.option("--hints", type=click.Path(path_type=Path), help="A sidecar's recorded calls: lines of id and calls.")
+@click.option("--seed", type=int, default=0, show_default=True)
+def command(out: Path, tokenizer: Path, data: Path | None, limit: int, hints: Path | None, seed: int) -> None:
+    """Write a modelled trace to OUT."""
+    err = Console(stderr=True)
+    check_writable(out, "trace")
+    torch.set_num_threads(1)
+    writer = Writer(load_tokenizer(tokenizer), str(tokenizer))
+    recorded = read_guesses(hints) if hints is not None else None
+    target, sidecar, notes = Roofline(TARGET, A100), Roofline(SIDECAR, A100), Notes()
+    cases = chosen_cases(bfcl_directory(data), writer, limit, seed, notes)
+    guesses = [_guess(case, recorded, hints, f"{seed} {case.request.id}") for case in cases]
+    models = Models(
+        writer, Waves(writer.codec, TARGET.vocabulary, writer.end_token), target, sidecar, times.curve(target)
+    )
+    timing = Timing(target_prefill=[], target_verify=[], sidecar_prefill=[], sidecar_step=[], host=[])
+    memory, requests = Memory(), []
+    pairs = list(zip(cases, guesses, strict=True))
+    for case, guess in track(pairs, "requests", console=err, transient=True):
+        requests.append(model_request(models, case, guess, memory, timing, f"{seed} {case.request.id}"))
+    timing.link.extend(times.link_samples(random.Random(f"{seed} link")))
+    categories = [case.category for case in cases]
+    modelled = Modelled(METHOD, target, sidecar, models.curve, categories, guesses, hints, seed)
+    write_trace(Trace(provenance=provenance(modelled, notes), timing=timing, requests=requests), out)
+    for line in notes.lines():
+        print(f"note: {line}", file=sys.stderr)
+    print(f"{out}: {len(requests)} requests", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
+    try:
+        command.main(argv, prog_name="model_trace.py", standalone_mode=False)
+    except (KeyboardInterrupt, click.Abort):
+        print("interrupted", file=sys.stderr)
+        return 130
+    except click.ClickException as error:
+        print(f"error: {' '.join(error.format_message().split())}", file=sys.stderr)
+        return 2
+    except OospecError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
