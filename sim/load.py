@@ -1,0 +1,78 @@
+"""When requests arrive. A load is one class in ``LOADS``, written as ``closed`` or ``poisson:rate=2``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from oospec_async.errors import OospecError
+from sim.costs import NS
+from sim.script import Script
+from sim.spelling import parse
+
+
+class Load(Protocol):
+    """Frozen dataclass; its fields are the parameters."""
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+
+    def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int] | None:
+        """When each request arrives, in ns and ascending; None: as soon as a target is free."""
+        ...
+
+
+@dataclass(frozen=True)
+class Closed:
+    name: ClassVar[str] = "closed"
+    about: ClassVar[str] = "each target takes the next request when it is through with one"
+
+    def arrivals(self, scripts: Sequence[Script], seed: int) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """``rate`` in requests per second, over all targets."""
+
+    name: ClassVar[str] = "poisson"
+    about: ClassVar[str] = "requests arrive at random and queue for the targets"
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        if self.rate <= 0:
+            raise OospecError(f"load poisson: rate must be above 0 requests per second, not {self.rate}")
+
+    def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int]:
+        gaps = np.random.default_rng([seed, 0x10AD]).exponential(NS / self.rate, len(scripts))
+        arrivals: list[int] = np.rint(np.cumsum(gaps)).astype(np.int64).tolist()
+        return arrivals
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Arrivals of the trace, in its order of time; ``speed`` 2 brings them twice as fast."""
+
+    name: ClassVar[str] = "recorded"
+    about: ClassVar[str] = "requests arrive as they did in the trace and queue for the targets"
+
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.speed <= 0:
+            raise OospecError(f"load recorded: speed must be above 0, not {self.speed}")
+
+    def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int]:
+        return [round(script.arrival_ns / self.speed) for script in scripts]
+
+
+LOADS: dict[str, type[Load]] = {load.name: load for load in (Closed, Poisson, Recorded)}
+
+
+def parse_load(text: str) -> Load:
+    """``NAME`` or ``NAME:KEY=VALUE``. Raises OospecError for an unknown name, key or value."""
+    return parse(text, LOADS, "load")

@@ -1,0 +1,115 @@
+"""One run of ``oospec-sim``: methods under one scenario, as a table, JSON, a report and a timeline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from oospec_async.errors import OospecError
+from oospec_async.timeline import check_timeline_path
+from sim.costs import NS, Costs
+from sim.honesty import basis
+from sim.interference import measure_interference
+from sim.measure import decode, hidden, latency
+from sim.methods import DEFAULT_METHODS
+from sim.output import console, writing
+from sim.recording import Recording, open_recording
+from sim.replay import Served
+from sim.scenario import Scenario
+from sim.simulator import Result, Simulator
+from sim.table import behind, print_results
+
+
+@dataclass(frozen=True)
+class Options:
+    trace: Path
+    base: Scenario
+    methods: Sequence[str] | None  # None: the default ones, as far as the trace has them
+    colocated: Path | None = None
+    as_json: bool = False
+    report: Path | None = None
+    timeline: Path | None = None
+
+
+def run(options: Options) -> None:
+    """Results go to stdout, notes to stderr. Raises OospecError."""
+    if options.timeline is not None:
+        check_timeline_path(options.timeline)
+    simulator = open_simulator(options.trace, options.colocated)
+    methods = options.methods if options.methods is not None else playable(simulator)
+    scenarios = [replace(options.base, method=method) for method in dict.fromkeys(methods)]
+    results = [simulator.run(scenario) for scenario in scenarios]
+    err = Console(stderr=True)
+    if options.timeline is not None:
+        from sim.timeline import write
+
+        write(results, options.timeline, f"Simulated from {basis(simulator.recording.trace)} parts: {options.trace}")
+        _note(err, f"timeline: {options.timeline}")
+    if options.report is not None:
+        from sim.report import write_report
+
+        write_report(simulator, results, options.report)
+        _note(err, f"report: {options.report}")
+    with writing():
+        if options.as_json:
+            print(json.dumps(as_json(simulator.recording, results)))
+        else:
+            print_results(console(), simulator.recording, results)
+
+
+def open_simulator(trace: Path, colocated: Path | None = None) -> Simulator:
+    """Raises OospecError if a trace cannot be read or lacks what is needed."""
+    recording = open_recording(trace)
+    if colocated is None:
+        return Simulator(recording)
+    return Simulator(recording, measure_interference(open_recording(colocated), Costs(recording)))
+
+
+def playable(simulator: Simulator) -> list[str]:
+    """Those of the default methods that the trace can replay: ar at least."""
+    found = []
+    for name in DEFAULT_METHODS:
+        try:
+            simulator.method(name)
+        except OospecError:
+            continue
+        found.append(name)
+    return found
+
+
+def as_json(recording: Recording, results: Sequence[Result]) -> dict[str, Any]:
+    """Figures, and every request of every result. Times in seconds."""
+    return {
+        "simulated_from": basis(recording.trace),
+        "trace": recording.source,
+        "provenance": recording.trace.provenance.model_dump(mode="json"),
+        "notes": behind(recording, results),
+        "results": [
+            result.as_json() | {"requests": [_request(served) for served in result.replay.served]} for result in results
+        ],
+    }
+
+
+def _request(served: Served) -> dict[str, Any]:
+    first = served.polls[0] if served.polls else None
+    return {
+        "request": served.script.request,
+        "arrival": served.arrival / NS,
+        "latency": latency(served),
+        "ttft": (served.first_token - served.arrival) / NS,
+        "decode": decode(served),
+        "tokens": served.script.output,
+        "rounds": len(served.rounds),
+        "hint_arrival": (first[0] - served.start) / NS if first else None,
+        "hint_position": first[1] if first else None,
+        "wave_hidden": hidden(served),
+    }
+
+
+def _note(err: Console, line: str) -> None:
+    err.print(line, style="dim", soft_wrap=True, markup=False, highlight=False)

@@ -1,0 +1,138 @@
+"""A scenario: one method under one placement and load. Every field can be the axis of a study."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from oospec_async.errors import OospecError
+from sim.link import Link
+from sim.load import Closed, Load, parse_load
+from sim.placement import Placement, Split, parse_placement
+from sim.spelling import suggestion, text_of
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Seconds and bytes; ``scale_sidecar`` 2 is a sidecar device twice as fast as the recorded one."""
+
+    method: str = "oospec"
+    placement: Placement = field(default_factory=Split)
+    load: Load = field(default_factory=Closed)
+    targets: int = 1
+    sidecars: int = 1
+    scale_sidecar: float = 1.0
+    link_latency: float | None = None  # None: as recorded
+    link_bandwidth: float | None = None  # None: no limit
+    jitter: bool = False
+    seed: int = 0
+
+    @property
+    def link(self) -> Link:
+        return Link(self.link_latency, self.link_bandwidth)
+
+    @property
+    def alone(self) -> Scenario:
+        """The same without anything that only a sidecar feels: what a method without a wave depends on."""
+        return replace(self, sidecars=self.targets, scale_sidecar=1.0, link_latency=None, link_bandwidth=None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Field by field, placement and load as text."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return values | {"placement": text_of(self.placement), "load": text_of(self.load)}
+
+    @property
+    def label(self) -> str:
+        """One line that names what differs from the defaults."""
+        mine, usual = self.as_json(), Scenario().as_json()
+        named = {"method", "placement", "load"}
+        shown = [f"{name}={_plain(mine[name])}" for name in mine if name in named or mine[name] != usual[name]]
+        return " ".join(shown)
+
+
+def scenario_of(values: Mapping[str, object], base: Scenario | None = None, what: str = "scenario") -> Scenario:
+    """A scenario from plain values (from TOML, or text from a command line), over ``base``.
+
+    Raises OospecError, beginning with ``what``, for an unknown field or a value that it cannot have.
+    """
+    read: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in _READERS:
+            raise OospecError(f"{what}: there is no field {name!r}; {suggestion(name, _READERS)}")
+        try:
+            read[name] = _READERS[name](value)
+        except ValueError as error:
+            raise OospecError(f"{what}: {name}: {error}, not {value!r}") from None
+        except OospecError as error:
+            raise OospecError(f"{what}: {error}") from None
+    made = replace(base or Scenario(), **read)
+    if made.sidecars != made.targets and made.placement.layout().sharing != "alone":
+        raise OospecError(
+            f"{what}: placement {made.placement.name} puts a sidecar beside every target; "
+            f"sidecars must equal targets ({made.targets}), not {made.sidecars}"
+        )
+    return made
+
+
+def _plain(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return value
+
+
+def _number(least: float, *, above: bool, endless: bool = False) -> Callable[[object], float]:
+    what = f"must be a number {'above' if above else 'of at least'} {least:g}"
+
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError(what)
+        try:
+            number = float(value)
+        except ValueError:
+            raise ValueError(what) from None
+        if math.isnan(number) or (math.isinf(number) and not endless) or number < least or (above and number == least):
+            raise ValueError(what)
+        return number
+
+    return read
+
+
+def _whole(least: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        text = str(value)
+        if isinstance(value, bool) or not text.isdecimal() or int(text) < least:
+            raise ValueError(f"must be a whole number of at least {least}")
+        return int(text)
+
+    return read
+
+
+def _optional(read: Callable[[object], float]) -> Callable[[object], float | None]:
+    return lambda value: None if value in ("recorded", "none", None) else read(value)
+
+
+def _flag(value: object) -> bool:
+    known = {True: True, False: False, "true": True, "false": False}
+    if not isinstance(value, bool | str) or value not in known:
+        raise ValueError("must be true or false")
+    return known[value]
+
+
+_READERS: dict[str, Callable[[object], Any]] = {
+    "method": _text,
+    "placement": lambda value: parse_placement(_text(value)),
+    "load": lambda value: parse_load(_text(value)),
+    "targets": _whole(1),
+    "sidecars": _whole(1),
+    "scale_sidecar": _number(0, above=True, endless=True),
+    "link_latency": _optional(_number(0, above=False)),
+    "link_bandwidth": _optional(_number(0, above=True)),
+    "jitter": _flag,
+    "seed": _whole(0),
+}

@@ -1,0 +1,1 @@
+"""Studies: a grid of scenarios over one trace, with assertions, in a TOML file."""

@@ -1,0 +1,121 @@
+"""One run of ``oospec-sim study``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from oospec_async.errors import OospecError
+from oospec_async.files import write_atomically
+from oospec_async.trace import Trace
+from sim.honesty import basis, provenance_lines
+from sim.output import console, writing
+from sim.run import open_simulator
+from sim.study.assertions import Verdict, judge
+from sim.study.rows import Row, Rows
+from sim.study.spec import Study, read_study
+from sim.study.tables import markdown, print_study
+from sim.study.workers import Task, workers_of
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    study: Path
+    workers: str = "auto"
+    as_json: bool = False
+    report: Path | None = None
+    markdown: Path | None = None
+    rows: Path | None = None
+
+
+def run_study(options: StudyOptions) -> int:
+    """Returns the exit code: 1 if an assertion failed. Raises OospecError; an interrupt keeps what was finished."""
+    study = read_study(options.study)
+    simulator = open_simulator(study.trace, study.colocated)
+    for method in dict.fromkeys(scenario.method for scenario in study.scenarios):
+        simulator.method(method)
+    trace = simulator.recording.trace
+    rows = _all_rows(study, options)
+    verdicts = [judge(assertion, [row["figures"] for row in rows]) for assertion in study.assertions]
+    err = Console(stderr=True)
+    if options.report is not None:
+        from sim.report import write_study_report
+
+        write_study_report(simulator, study, rows, verdicts, options.report)
+        err.print(f"report: {options.report}", style="dim", soft_wrap=True, markup=False, highlight=False)
+    if options.markdown is not None:
+        _append(options.markdown, markdown(study, trace, rows, verdicts))
+    with writing():
+        if options.as_json:
+            print(json.dumps(as_json(study, trace, rows, verdicts)))
+        else:
+            print_study(console(), study, trace, rows, verdicts)
+    for verdict in verdicts:
+        for index, value in verdict.failures:
+            found = "there is no such figure" if value is None else f"it is {value:.6g}"
+            said = f"failed: {verdict.assertion.text}: {found} in {study.scenarios[index].label}"
+            click.echo(f"oospec-sim: {said}", err=True)
+    return 1 if any(verdict.failures for verdict in verdicts) else 0
+
+
+def as_json(study: Study, trace: Trace, rows: list[Row], verdicts: list[Verdict]) -> dict[str, Any]:
+    """Everything that was found; the same for any number of workers."""
+    return {
+        "study": study.name,
+        "simulated_from": basis(trace),
+        "provenance": trace.provenance.model_dump(mode="json"),
+        "notes": provenance_lines(trace),
+        "rows": rows,
+        "assertions": [
+            {
+                "that": verdict.assertion.text,
+                "holds": not verdict.failures,
+                "failed": [
+                    {"scenario": study.scenarios[index].as_json(), "value": value} for index, value in verdict.failures
+                ],
+            }
+            for verdict in verdicts
+        ],
+    }
+
+
+def _all_rows(study: Study, options: StudyOptions) -> list[Row]:
+    path = options.rows or Path(f"{study.path.stem}.rows.jsonl")
+    kept = Rows(path, study)
+    total, done = len(study.scenarios), False
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    try:
+        task = Task(study.trace, study.colocated, study.scenarios[len(kept.rows) :])
+        with (
+            workers_of(options.workers, len(task.scenarios)) as run,
+            Progress(*columns, console=Console(stderr=True), transient=True) as progress,
+        ):
+            bar = progress.add_task(study.name, total=total, completed=len(kept.rows))
+            for row in run(task) if task.scenarios else ():
+                kept.add(row)
+                progress.advance(bar)
+        done = True
+    except KeyboardInterrupt:
+        click.echo(
+            f"oospec-sim: {kept.finished()} of {total} scenarios are finished and kept in {path}; "
+            f"the same command goes on from there",
+            err=True,
+        )
+        raise
+    finally:
+        kept.close(remove=done and options.rows is None)
+    return kept.rows
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise OospecError(f"--markdown {path}: cannot be read to be appended to: {error}") from None
+    write_atomically(path, before + text, "--markdown")

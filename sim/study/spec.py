@@ -1,0 +1,119 @@
+"""A study as its TOML file says it.
+
+```toml
+name = "Sidecar speed"
+trace = "../../traces/qwen3-14b.json"   # from the study's own folder
+
+[scenario]                              # what all have in common
+placement = "split"
+
+[grid]                                  # every combination of these
+scale_sidecar = [0.25, 1, 4]
+method = ["toolspec", "oospec"]
+
+[[assert]]
+that = "speedup_vs_toolspec.mean >= 1.2"
+where = { method = "oospec" }           # of these only
+```
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oospec_async.errors import OospecError
+from sim.scenario import Scenario, scenario_of
+from sim.spelling import suggestion
+from sim.study.assertions import Assertion, parse_assertion
+
+_KEYS = ("name", "about", "trace", "colocated", "scenario", "grid", "assert")
+
+
+@dataclass(frozen=True)
+class Study:
+    path: Path
+    name: str
+    about: str
+    trace: Path
+    colocated: Path | None
+    axes: Mapping[str, Sequence[object]]  # as written
+    scenarios: Sequence[Scenario]  # the last axis varies fastest
+    assertions: Sequence[Assertion]
+
+
+def read_study(path: Path) -> Study:
+    """Raises OospecError, one line that names file and field."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OospecError(f"study {path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OospecError(f"study {path}: not TOML: {error}") from None
+    for key in content:
+        if key not in _KEYS:
+            raise OospecError(f"study {path}: there is no key {key!r}; {suggestion(key, _KEYS)}")
+    base = scenario_of(_table(content, "scenario", path), what=f"study {path}: scenario")
+    axes = _axes(content, path)
+    scenarios = [
+        scenario_of(dict(zip(axes, values, strict=True)), base, what=f"study {path}: grid")
+        for values in itertools.product(*axes.values())
+    ]
+    folder = path.parent
+    colocated = _text(content, "colocated", path, "")
+    return Study(
+        path=path,
+        name=_text(content, "name", path, path.stem),
+        about=_text(content, "about", path, ""),
+        trace=folder / _text(content, "trace", path),
+        colocated=folder / colocated if colocated else None,
+        axes=axes,
+        scenarios=scenarios,
+        assertions=_assertions(content, path, scenarios),
+    )
+
+
+def _axes(content: Mapping[str, Any], path: Path) -> dict[str, list[object]]:
+    axes = _table(content, "grid", path)
+    if not axes:
+        raise OospecError(f"study {path}: grid: empty; name fields with values, such as scale_sidecar = [0.5, 1, 2]")
+    for name, values in axes.items():
+        if not isinstance(values, list) or not values:
+            raise OospecError(f"study {path}: grid.{name}: must be a list with a value at least, not {values!r}")
+        if len({repr(value) for value in values}) < len(values):
+            raise OospecError(f"study {path}: grid.{name}: names a value twice")
+    return axes
+
+
+def _assertions(content: Mapping[str, Any], path: Path, scenarios: Sequence[Scenario]) -> list[Assertion]:
+    entries = content.get("assert", [])
+    if not isinstance(entries, list):
+        raise OospecError(f"study {path}: assert: write [[assert]], once for each")
+    found = []
+    for number, entry in enumerate(entries):
+        what = f"study {path}: assert.{number}"
+        if not isinstance(entry, dict) or not isinstance(entry.get("that"), str) or entry.keys() - {"that", "where"}:
+            raise OospecError(f'{what}: write that = "METRIC >= NUMBER", and where = {{FIELD = VALUE}} if you like')
+        where = _table(entry, "where", path, what)
+        found.append(parse_assertion(entry["that"], where, scenarios, what))
+    return found
+
+
+def _table(content: Mapping[str, Any], key: str, path: Path, what: str = "") -> dict[str, Any]:
+    value = content.get(key, {})
+    if not isinstance(value, dict):
+        raise OospecError(f"{what or f'study {path}'}: {key}: must be a table, not {value!r}")
+    return value
+
+
+def _text(content: Mapping[str, Any], key: str, path: Path, default: str | None = None) -> str:
+    value = content.get(key, default)
+    if value is None:
+        raise OospecError(f'study {path}: {key} is missing; write {key} = "…"')
+    if not isinstance(value, str):
+        raise OospecError(f"study {path}: {key}: must be text, not {value!r}")
+    return value

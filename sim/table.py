@@ -1,0 +1,130 @@
+"""Results as a table on a terminal: figures down the side, methods across, and below what stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sim.honesty import basis, models_line, provenance_lines
+from sim.measure import Figures, pick
+from sim.recording import Recording
+from sim.simulator import Result
+
+Cell = Callable[[Figures], str]
+
+
+def seconds(value: float) -> str:
+    """Three digits and a unit."""
+    for scale, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * scale >= 1 or unit == "µs":
+            return f"{value * scale:.3g} {unit}" if value * scale < 1000 else f"{value * scale:.0f} {unit}"
+    raise AssertionError
+
+
+def form_of(path: str) -> Callable[[float], str]:
+    """How a figure is written: by its name's unit."""
+    name = path.partition(".")[0]
+    if "speedup" in name:
+        return _times
+    if name in _SHARES:
+        return _percent
+    return seconds if name in _SECONDS else lambda value: f"{value:.4g}"
+
+
+_SHARES = {"wave_hidden", "utilisation", "hint_used", "last_hint_used", "waves_cut"}
+_SECONDS = {
+    "latency", "ttft", "prefill", "decode", "queued", "wave", "hint_published", "hint_arrival", "last_hint_arrival",
+}  # fmt: skip
+
+
+def _one(path: str, form: Callable[[float], str]) -> Cell:
+    def cell(figures: Figures) -> str:
+        value = pick(figures, path)
+        return "" if value is None else form(value)
+
+    return cell
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}"
+
+
+def _times(value: float) -> str:
+    return f"{value:.2f}x"
+
+
+def _speedups(name: str) -> Sequence[tuple[str, Cell]]:
+    decode = f"decode_speedup_vs_{name}"
+    return (
+        (f"speedup over {name}", lambda figures: ""),
+        ("  decode, {basis}", _one(f"{decode}.mean", _times)),
+        ("    of requests, p05", _one(f"{decode}.p05", _times)),
+        ("    of requests, p95", _one(f"{decode}.p95", _times)),
+        ("  all, {basis}", _one(f"speedup_vs_{name}.mean", _times)),
+    )
+
+
+ROWS: Sequence[tuple[str, Cell]] = (
+    ("latency, mean", _one("latency.mean", seconds)),
+    ("  p50", _one("latency.p50", seconds)),
+    ("  p95", _one("latency.p95", seconds)),
+    ("first token, mean", _one("ttft.mean", seconds)),
+    ("decode, mean", _one("decode.mean", seconds)),
+    *_speedups("ar"),
+    *_speedups("toolspec"),
+    ("mean accepted tokens", _one("mean_accepted", lambda v: f"{v:.2f}")),
+    ("rounds", _one("rounds", lambda v: f"{v:.0f}")),
+    ("first hint, p50", _one("hint_arrival.p50", seconds)),
+    ("  at output token", _one("hint_position.p50", lambda v: f"{v:.0f}")),
+    ("  used by requests", _one("hint_used", _percent)),
+    ("last hint, p50", _one("last_hint_arrival.p50", seconds)),
+    ("  at output token", _one("last_hint_position.p50", lambda v: f"{v:.0f}")),
+    ("  used by requests", _one("last_hint_used", _percent)),
+    ("wave, mean", _one("wave.mean", seconds)),
+    ("  hidden, mean", _one("wave_hidden.mean", _percent)),
+    ("  hidden, p05", _one("wave_hidden.p05", _percent)),
+    ("target busy", _one("utilisation.target", _percent)),
+    ("sidecar busy", _one("utilisation.sidecar", _percent)),
+    ("devices", _one("devices", lambda v: f"{v:.0f}")),
+)
+
+
+def print_results(console: Console, recording: Recording, results: Sequence[Result]) -> None:
+    """One column a result; below it what stands behind the figures."""
+    trace, first = recording.trace, results[0].scenario
+    kind = basis(trace)
+    requests = len(results[0].replay.served)
+    title = f"{requests} requests, simulated from {kind} parts: {recording.source}"
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 2), pad_edge=False)
+    table.add_column(no_wrap=True)
+    for result in results:
+        table.add_column(Text(result.scenario.method), justify="right", no_wrap=True)
+    for name, cell in ROWS:
+        cells = [cell(result.figures) for result in results]
+        if any(cells) or pick(results[0].figures, f"{name.replace('speedup over ', 'speedup_vs_')}.mean") is not None:
+            table.add_row(name.format(basis=kind), *cells)
+    console.print(table)
+    same = first.label.split(" ", 1)[1]
+    for line in [f"Scenario: {same}. {first.placement.about}; {first.load.about}.", *behind(recording, results)]:
+        console.print(Text(line), soft_wrap=False)
+
+
+def behind(recording: Recording, results: Sequence[Result]) -> list[str]:
+    """The lines that belong beside every figure: devices, provenance, and what was extrapolated or assumed."""
+    notes = [f"Note {note}" for note in notes_by_method(results)]
+    return [f"Trace: {models_line(recording.trace)}.", *provenance_lines(recording.trace), *notes]
+
+
+def notes_by_method(results: Sequence[Result]) -> list[str]:
+    """What was extrapolated or assumed, and for which methods."""
+    notes: dict[str, list[str]] = {}
+    for result in results:
+        for note in result.notes:
+            methods = notes.setdefault(note, [])
+            if result.scenario.method not in methods:
+                methods.append(result.scenario.method)
+    return [f"({', '.join(methods)}): {note}" for note, methods in notes.items()]

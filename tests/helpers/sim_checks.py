@@ -1,0 +1,96 @@
+"""What must hold of every replay, whatever the scenario; and the timeline of a split by a plain loop, without SimPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sim.costs import NS
+from sim.replay import Replay, Served
+from sim.scenario import Scenario
+from sim.script import Script
+
+
+def check_causality(served: Served) -> None:
+    """No round uses a hint before it was published plus the link, and none misses one that was there at its poll."""
+    readable = {v: at for v, _, at in served.wave.publishes} if served.wave is not None else {}
+    for version, published, arrives in served.wave.publishes if served.wave is not None else ():
+        assert published <= arrives, version
+    ends = [served.prefill[1], *(round_.end for round_ in served.rounds)]
+    for round_, before in zip(served.rounds, ends, strict=False):
+        poll = before + served.script.commit_ns[round_.position - 1]
+        there = [version for version, at in readable.items() if at <= poll] if served.script.listens else []
+        assert round_.version == max([served.script.version, *there])
+        assert round_.start >= poll + served.script.draft_ns[round_.position - 1]
+
+
+def check_conservation(served: Served) -> None:
+    """Each token is committed once, as the profile says, and time never runs backwards."""
+    position = 1
+    for round_ in served.rounds:
+        rounds = served.script.rounds[round_.version]
+        assert round_.position == position
+        assert round_.committed == min(rounds.accepted[position - 1] + 1, served.script.output - position)
+        assert round_.tokens == rounds.tokens[position - 1]
+        position += round_.committed
+    assert position == served.script.output
+    spans = [served.prefill, *((r.start, r.end) for r in served.rounds)]
+    assert served.arrival <= served.start <= served.prefill[0]
+    assert all(begin < end for begin, end in spans)
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    assert served.prefill[1] <= served.first_token <= served.end
+    assert served.end >= spans[-1][1]
+
+
+def check_devices(replay: Replay, *, at_once: bool) -> None:
+    """A device never does two things at once, unless it is shared that way."""
+    work: dict[str, list[tuple[int, int]]] = {}
+    for served in replay.served:
+        mine = work.setdefault(served.target, [])
+        mine += [served.prefill, *((r.start, r.end) for r in served.rounds)]
+        if served.wave is not None and served.wave.sidecar:
+            work.setdefault(served.wave.sidecar, []).extend(served.wave.spans)
+    for device in replay.devices.all:
+        spans = sorted(work.get(device.name, []))
+        if not at_once:
+            assert all(before[1] <= after[0] for before, after in pairwise(spans)), device.name
+            assert device.occupied == sum(end - begin for begin, end in spans)
+        assert device.occupied <= max((end for _, end in spans), default=0)
+
+
+def by_hand(scripts: Sequence[Script], scenario: Scenario) -> list[int]:
+    """Ends of requests, one after another, on a split with one target and one sidecar; in ns."""
+    law = scenario.placement.layout().sidecar.faster(scenario.scale_sidecar)
+    now, sidecar_free, ends = 0, 0, []
+    for script in scripts:
+        hints = []  # readable, version
+        starts: list[int] = []  # of the wave's forwards
+        if script.wave is not None:
+            at = max(now + max(0, script.before_ns + script.wave.start_ns), sidecar_free)
+            for forward in script.wave.forwards:
+                starts.append(at)
+                at += law(forward.ns)
+                if forward.publishes:
+                    sent = scenario.link.delay_ns(script.hints[forward.publishes].bytes, script.link_ns)
+                    hints.append((max([at + sent, *(t for t, _ in hints)]), forward.publishes))
+            starts.append(at)
+        end = now + script.before_ns + script.prefill_ns
+        position, version = 1, script.version
+        while True:
+            now = end + script.commit_ns[position - 1]
+            if position == script.output:
+                break
+            if script.listens:
+                version = max([version, *(v for t, v in hints if t <= now)])
+            rounds = script.rounds[version]
+            end = now + script.draft_ns[position - 1] + rounds.verify_ns[position - 1]
+            position += min(rounds.accepted[position - 1] + 1, script.output - position)
+        if starts and starts[0] < now:
+            # A wave that is cut off ends its current forward.
+            sidecar_free = next((later for at, later in pairwise(starts) if at <= now <= later), starts[-1])
+        ends.append(now)
+    return ends
+
+
+def seconds(ns: int) -> float:
+    return ns / NS

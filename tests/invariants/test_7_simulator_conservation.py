@@ -1,0 +1,77 @@
+"""Invariant 7, simulated: a token is committed once; time runs forwards; a device never does two things at once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.sim_checks import check_conservation, check_devices
+from helpers.sim_traces import random_requests, trace
+from sim.methods import DEFAULT_METHODS
+from sim.recording import Recording
+from sim.scenario import scenario_of
+from sim.simulator import Simulator
+
+PLACEMENTS = ("split", "shared", "shared-fair", "fraction:share=0.3", "tensor-parallel:ways=4")
+
+
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 10**6),
+    placement=st.sampled_from(PLACEMENTS),
+    method=st.sampled_from((*DEFAULT_METHODS, "oospec@never")),
+    speed=st.sampled_from((0.05, 1.0, 20.0)),
+    load=st.sampled_from(("closed", "poisson:rate=2", "poisson:rate=50", "recorded")),
+    targets=st.integers(1, 4),
+    sidecars=st.integers(1, 4),
+    jitter=st.booleans(),
+)
+def test_whatever_the_scenario(
+    seed: int, placement: str, method: str, speed: float, load: str, targets: int, sidecars: int, jitter: bool
+) -> None:
+    recording = Recording(trace(random_requests(8, seed), noise=0.3, seed=seed))
+    alone = placement not in ("shared", "shared-fair")
+    values = {"placement": placement, "method": method, "scale_sidecar": speed, "load": load, "jitter": jitter}
+    fleet = {"targets": targets, "sidecars": sidecars if alone else targets}
+    replay = Simulator(recording).replay(scenario_of({**values, **fleet, "seed": seed}))
+    assert [served.script.request for served in replay.served] == list(recording.requests)
+    for served in replay.served:
+        check_conservation(served)
+    check_devices(replay, at_once=placement == "shared-fair")
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), slowdown=st.floats(1.0, 3.0))
+def test_a_fairly_shared_device_does_no_less_and_no_more_than_was_asked_of_it(seed: int, slowdown: float) -> None:
+    simulator = Simulator(Recording(trace(random_requests(5, seed))))
+    fair = f"shared-fair:target_slowdown={slowdown},sidecar_slowdown={slowdown}"
+    replay = simulator.replay(scenario_of({"placement": fair}))
+    split = simulator.replay(scenario_of({"placement": "split"}))
+    (device,) = replay.devices.all
+    for shared, alone in zip(replay.served, split.served, strict=True):
+        assert alone.prefill[1] - alone.prefill[0] <= shared.prefill[1] - shared.prefill[0]
+        assert shared.prefill[1] - shared.prefill[0] <= slowdown * (alone.prefill[1] - alone.prefill[0]) + 1
+    assert device.occupied <= replay.served[-1].end or device.occupied <= sum(device.busy.values())
+
+
+def test_a_fairly_shared_device_without_slowdown_is_a_split() -> None:
+    simulator = Simulator(Recording(trace(random_requests(20, 3))))
+    fair = simulator.replay(scenario_of({"placement": "shared-fair:target_slowdown=1,sidecar_slowdown=1"}))
+    split = simulator.replay(scenario_of({"placement": "split"}))
+    assert [s.end for s in fair.served] == [s.end for s in split.served]
+    assert [s.rounds for s in fair.served] == [s.rounds for s in split.served]
+
+
+@pytest.mark.parametrize(("targets", "sidecars"), [(4, 1), (4, 2), (1, 3)])
+def test_a_sidecar_runs_one_wave_at_a_time(targets: int, sidecars: int) -> None:
+    simulator = Simulator(Recording(trace(random_requests(30, 5))))
+    replay = simulator.replay(scenario_of({"targets": targets, "sidecars": sidecars}))
+    waves = [s.wave for s in replay.served if s.wave is not None and s.wave.spans]
+    for name in {wave.sidecar for wave in waves}:
+        spans = sorted((wave.spans[0][0], wave.spans[-1][1]) for wave in waves if wave.sidecar == name)
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    assert len({wave.sidecar for wave in waves}) == sidecars  # the one that has been idle longest is next
+    check_devices(replay, at_once=False)
