@@ -31,11 +31,15 @@ class Hint:
 
 
 def encode_hint(hint: Hint) -> bytes:
-    """The payload: values only, without version or addressing (those belong to the channel's message)."""
-    calls = [
-        [c.function, c.arguments, sorted(c.omitted)] if c.omitted else [c.function, c.arguments] for c in hint.calls
-    ]
-    return json.dumps(calls, ensure_ascii=False, separators=(",", ":")).encode()
+    """The payload: values only, without version or addressing (those belong to the channel's message).
+
+    A flat list: of each call the function, its arguments, and what is left out, if anything is.
+    """
+    items: list[Json] = []
+    for call in hint.calls:
+        items += [call.function, call.arguments]
+        items += [sorted(call.omitted)] if call.omitted else []
+    return json.dumps(items, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def decode_hint(payload: bytes, version: int, tools: Sequence[Tool]) -> Hint | None:
@@ -45,14 +49,30 @@ def decode_hint(payload: bytes, version: int, tools: Sequence[Tool]) -> Hint | N
     """
     try:
         raw = json.loads(payload.decode("utf-8"))
-        calls = [call for item in raw[:16] if (call := _call(item, tools)) is not None]
+        calls = [call for items in _by_call(raw) if (call := _call(items, tools)) is not None]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return Hint(tuple(calls), version) if calls else None
 
 
-def _call(item: Json, tools: Sequence[Tool]) -> CallHint | None:
-    if not isinstance(item, list) or len(item) not in (2, 3):
+_MOST_CALLS = 16
+
+
+def _by_call(raw: Json) -> list[list[Json]]:
+    """The items of a flat list, those of each call together: a call begins with a string."""
+    calls: list[list[Json]] = []
+    for item in raw if isinstance(raw, list) else ():
+        if isinstance(item, str):
+            if len(calls) == _MOST_CALLS:
+                break
+            calls.append([item])
+        elif calls:
+            calls[-1].append(item)
+    return calls
+
+
+def _call(item: list[Json], tools: Sequence[Tool]) -> CallHint | None:
+    if len(item) not in (2, 3):
         return None
     function, arguments = item[0], item[1]
     tool = next((tool for tool in tools if tool.name == function), None)

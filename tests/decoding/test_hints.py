@@ -23,7 +23,7 @@ def test_a_hint_survives_the_channel(calls: list[dict[str, Any]], version: int) 
 
 def test_a_payload_holds_values_only_and_is_compact() -> None:
     payload = encode_hint(Hint((CallHint("get_weather", {"city": "Köln", "days": 3}),), 7))
-    assert payload == '[["get_weather",{"city":"Köln","days":3}]]'.encode()
+    assert payload == '["get_weather",{"city":"Köln","days":3}]'.encode()
 
 
 def test_ready_slots_are_those_with_a_value_and_those_left_out() -> None:
@@ -34,12 +34,12 @@ def test_ready_slots_are_those_with_a_value_and_those_left_out() -> None:
 @pytest.mark.parametrize(
     ("payload", "read"),
     [
-        (b'[["get_weather",{"city":"A","town":"B"}]]', Hint((CallHint("get_weather", {"city": "A"}),))),
-        (b'[["rm_rf",{}],["now",{}]]', Hint((CallHint("now"),))),
-        (b'[["get_weather",{"city":"A"},["city","days","town",3]]]',
+        (b'["get_weather",{"city":"A","town":"B"}]', Hint((CallHint("get_weather", {"city": "A"}),))),
+        (b'["rm_rf",{},"now",{}]', Hint((CallHint("now"),))),
+        (b'["get_weather",{"city":"A"},["city","days","town",3]]',
          Hint((CallHint("get_weather", {"city": "A"}, frozenset({"days"})),))),
-        (b'[["get_weather",{"city":"\\ud800","days":1}]]', Hint((CallHint("get_weather", {"days": 1}),))),
-        (b'[["get_weather",{"city":"A"},"days"]]', Hint((CallHint("get_weather", {"city": "A"}),))),
+        (b'["get_weather",{"city":"\\ud800","days":1}]', Hint((CallHint("get_weather", {"days": 1}),))),
+        (b'["get_weather",{"city":"A"},{"days":1}]', Hint((CallHint("get_weather", {"city": "A"}),))),
     ],
 )  # fmt: skip
 def test_what_the_tools_do_not_define_is_dropped(payload: bytes, read: Hint) -> None:
@@ -47,13 +47,26 @@ def test_what_the_tools_do_not_define_is_dropped(payload: bytes, read: Hint) -> 
 
 
 @pytest.mark.parametrize(
-    "payload", [b"", b"null", b"3", b"{}", b'"now"', b"[[]]", b'[["now"]]', b'[["now",{},[],1]]', b"\xff", b"[" * 9999]
+    "payload",
+    [
+        b"",
+        b"null",
+        b"3",
+        b"{}",
+        b'"now"',
+        b"[[]]",
+        b'["now"]',
+        b'["now",{},[],1]',
+        b'[["now",{}]]',
+        b"\xff",
+        b"[" * 9999,
+    ],
 )
 def test_without_a_call_of_the_tools_there_is_no_hint(payload: bytes) -> None:
     assert decode_hint(payload, 1, tiny.TOOLS) is None
 
 
 def test_no_more_calls_are_read_than_an_output_is_likely_to_hold() -> None:
-    hint = decode_hint(b"[" + b",".join([b'["now",{}]'] * 500) + b"]", 1, tiny.TOOLS)
+    hint = decode_hint(b"[" + b",".join([b'"now",{}'] * 500) + b"]", 1, tiny.TOOLS)
     assert hint is not None
     assert len(hint.calls) == 16

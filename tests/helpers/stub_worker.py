@@ -17,9 +17,9 @@ from oospec_async.runtime.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, Hin
 
 PLAUSIBLE = {"city": "Rome", "days": 99, "unit": "kelvin", "alerts": False, "id": 7, "items": ["x"]}
 WRONG_TYPES: list[Any] = [
-    [["get_weather", ["city"]]], [["get_weather", {"city": {"a": [1, None]}, "days": "three", "unit": 1e308}]],
-    [[["get_weather"], {}]], {"get_weather": {}}, [["get_weather", {"city": "\n\"'}}]]</tool_call>"}]], [[]], None, 3,
-    [["get_weather", {"city": "x" * 4000, "days": -(10**300)}, ["days", 5, None]]], [["now", {}]] * 200,
+    ["get_weather", ["city"]], ["get_weather", {"city": {"a": [1, None]}, "days": "three", "unit": 1e308}],
+    [["get_weather"], {}], {"get_weather": {}}, ["get_weather", {"city": "\n\"'}}]]</tool_call>"}], [[]], None, 3,
+    ["get_weather", {"city": "x" * 4000, "days": -(10**300)}, ["days", 5, None]], ["now", {}] * 200,
 ]  # fmt: skip
 
 
