@@ -20,6 +20,8 @@ _FIRST: dict[Kind, re.Pattern[str]] = {
     "object": re.compile(r" \{[^\n]*"),
 }
 _NULL = re.compile(r" null")
+# Targets write most optional arguments, a default if nothing else: a null that is not certain is worse than a value.
+_CERTAIN = 0.8
 
 
 class Guide:
@@ -40,7 +42,11 @@ class Guide:
         allowed = self._allowed(parameter, begun)
         if allowed is not None and bool(allowed.any()):
             logits = logits.masked_fill(~allowed, -torch.inf)
-        return int(logits.argmax())
+        best = int(logits.argmax())
+        if not begun and bool(self._null[best]) and float(torch.softmax(logits.float(), -1)[best]) < _CERTAIN:
+            values = logits.masked_fill(self._null, -torch.inf)
+            return int(values.argmax()) if bool(values.isfinite().any()) else best
+        return best
 
     def _allowed(self, parameter: Parameter, begun: bool) -> torch.Tensor | None:
         kind = parameter.kind
