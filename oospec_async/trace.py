@@ -19,7 +19,15 @@ from oospec_async.trace_check import problems
 FORMAT = "oospec-trace/1"
 PARTS = ("outputs", "profiles", "hints", "target timing", "sidecar timing", "host timing")  # of every provenance
 
-Count = Annotated[int, Field(ge=0)]
+# Far beyond every real run; within them no sum of times or sizes leaves what a simulator can count.
+_LONGEST = 1e6  # seconds
+_MOST, _MOST_BYTES = 10_000_000, 10**12
+
+Count = Annotated[int, Field(ge=0, le=_MOST)]
+Some = Annotated[int, Field(ge=1, le=_MOST)]
+Bytes = Annotated[int, Field(ge=0, le=_MOST_BYTES)]
+Seconds = Annotated[float, Field(ge=0, le=_LONGEST, allow_inf_nan=False)]
+Instant = Annotated[float, Field(ge=-_LONGEST, le=_LONGEST, allow_inf_nan=False)]  # may lie before its zero
 
 
 class _Part(BaseModel):
@@ -51,42 +59,42 @@ class Provenance(_Part):
     software: dict[str, str]
     date: str  # ISO 8601, UTC
     # The budget curve that drafts were cut by: (tokens in the tree, seconds).
-    curve: list[tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0, allow_inf_nan=False)]]]
+    curve: list[tuple[Some, Annotated[float, Field(gt=0, le=_LONGEST, allow_inf_nan=False)]]]
 
 
 class PrefillSample(_Part):
     request: str
-    tokens: int = Field(ge=1)
-    seconds: float = Field(ge=0, allow_inf_nan=False)
+    tokens: Some
+    seconds: Seconds
 
 
 class VerifySample(_Part):
     request: str
-    tokens: int = Field(ge=1)  # in the tree, the root counts
-    context: int = Field(ge=0)  # rows before the tree
-    seconds: float = Field(ge=0, allow_inf_nan=False)
+    tokens: Some  # in the tree, the root counts
+    context: Count  # rows before the tree
+    seconds: Seconds
 
 
 class StepSample(_Part):
     request: str
-    branches: int = Field(ge=1)
-    tokens: int = Field(ge=1)  # fed by all branches together: a branch's first step reads its question
-    context: int = Field(ge=0)  # rows before the step
-    seconds: float = Field(ge=0, allow_inf_nan=False)
+    branches: Some
+    tokens: Some  # fed by all branches together: a branch's first step reads its question
+    context: Count  # rows before the step
+    seconds: Seconds
 
 
 class HostSample(_Part):
     """From the end of a forward of the target to the beginning of the next: commit, poll, draft, hand-over."""
 
     request: str
-    seconds: float = Field(ge=0, allow_inf_nan=False)
+    seconds: Seconds
 
 
 class LinkSample(_Part):
     """What it takes until a message of this size can be read by the target's side, a poll included."""
 
-    bytes: int = Field(ge=0)
-    seconds: float = Field(ge=0, allow_inf_nan=False)
+    bytes: Bytes
+    seconds: Seconds
 
 
 class Timing(_Part):
@@ -103,27 +111,27 @@ class Timing(_Part):
 class Publish(_Part):
     """A hint as the sidecar published it."""
 
-    seconds: float = Field(ge=0, allow_inf_nan=False)  # since the start of the request's prefill
-    version: int = Field(ge=1)
-    ready: int = Field(ge=0)  # slots
-    bytes: int = Field(ge=0)
+    seconds: Seconds  # since the start of the request's prefill
+    version: Some
+    ready: Count  # slots
+    bytes: Bytes
 
 
 class WaveStep(_Part):
     """One forward of the sidecar, and the version of the hint that was published after it, if one was."""
 
     kind: Literal["prefill", "step"]
-    tokens: int = Field(ge=1)
-    branches: int = Field(ge=0)  # 0 for the prefill
-    context: int = Field(ge=0)  # rows before it
-    seconds: float = Field(ge=0, allow_inf_nan=False)
+    tokens: Some
+    branches: Count  # 0 for the prefill
+    context: Count  # rows before it
+    seconds: Seconds
     publishes: int | None = None
 
 
 class Wave(_Part):
     """The sidecar's pass over one request. ``start``: seconds since the start of the request's prefill."""
 
-    start: float = Field(allow_inf_nan=False)
+    start: Instant
     steps: list[WaveStep]
 
 
@@ -135,7 +143,7 @@ class Profile(_Part):
     round then commits ``min(accepted + 1, tokens that are left)``.
     """
 
-    version: int = Field(ge=0)
+    version: Count
     drafted: list[Count]
     accepted: list[Count]
 
@@ -143,13 +151,13 @@ class Profile(_Part):
 class Round(_Part):
     """One draft-verify step as it was observed."""
 
-    start: float = Field(allow_inf_nan=False)  # seconds since the start of the request's prefill
-    seconds: float = Field(ge=0, allow_inf_nan=False)
-    position: int = Field(ge=1)  # output tokens committed before it
-    tokens: int = Field(ge=1)
-    accepted: int = Field(ge=0)
-    committed: int = Field(ge=1)
-    hint_version: int = Field(ge=0)  # 0: none
+    start: Instant  # seconds since the start of the request's prefill
+    seconds: Seconds
+    position: Some  # output tokens committed before it
+    tokens: Some
+    accepted: Count
+    committed: Some
+    hint_version: Count  # 0: none
 
 
 class RequestTrace(_Part):
@@ -157,13 +165,13 @@ class RequestTrace(_Part):
 
     request: str
     method: str
-    prompt_tokens: int = Field(ge=1)
-    output_tokens: int = Field(ge=1)
-    functions: int = Field(ge=0)
-    slots: int = Field(ge=0)
-    payload_bytes: int = Field(ge=0)
-    arrival: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds since the start of the run
-    before: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds from there to the start of the prefill
+    prompt_tokens: Some
+    output_tokens: Some
+    functions: Count
+    slots: Count
+    payload_bytes: Bytes
+    arrival: Seconds = 0.0  # seconds since the start of the run
+    before: Seconds = 0.0  # seconds from there to the start of the prefill
     publishes: list[Publish]
     wave: Wave | None = None
     rounds: list[Round]

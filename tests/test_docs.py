@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from oospec_async.cli import command
+from oospec_async.training.cli import command as training
+from sim.cli import command as simulator
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -19,7 +21,8 @@ def shell_lines() -> list[tuple[str, str]]:
     for document in DOCUMENTS:
         for block in re.findall(r"```sh\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL):
             joined = block.replace("\\\n", " ")
-            lines += [(document.name, line.strip()) for line in joined.splitlines() if line.strip()]
+            commands = [part.strip() for line in joined.splitlines() for part in line.split(" && ")]
+            lines += [(document.name, part) for part in commands if part and not part.startswith("#")]
     return lines
 
 
@@ -34,6 +37,11 @@ def test_a_documented_command_exists(document: str, line: str) -> None:
     program = Path(words[0]).name
     if program == "oospec-run":
         command.make_context("oospec-run", words[1:], resilient_parsing=False).close()
+    elif program == "oospec-sim":
+        part = simulator.commands.get(words[1])
+        (part or simulator).make_context(words[1], words[2:] if part else words[1:]).close()
+    elif program == "oospec-train" and words[1] != "STAGE":
+        training.commands[words[1]].make_context(words[1], words[2:]).close()
     elif program == "make":
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert set(words[1:]) <= set(targets)
@@ -45,7 +53,7 @@ def test_a_documented_command_exists(document: str, line: str) -> None:
         text = "".join(source.read_text(encoding="utf-8") for source in sources)
         assert all(f'"{option}"' in text for option in options)
     else:
-        assert program in ("git", "cd", "pytest", "pip")
+        assert program in ("git", "cd", "pytest", "pip", "oospec-train")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -1,15 +1,17 @@
-"""LoRA adapters that come along, by the sidecar that they were trained for."""
+"""LoRA adapters that come along: each a folder here in peft format, for the sidecar that its configuration names."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
+from oospec_async.errors import OospecError
 from oospec_async.files import check_adapter
 
 SHIPPED, NO_ADAPTER = "shipped", "none"
 
-_FOLDERS = {"HuggingFaceTB/SmolLM2-135M-Instruct": "smollm2-135m"}
+_HERE = Path(__file__).parent
 
 
 def find_adapter(named: str, sidecar: str) -> Path | None:
@@ -19,15 +21,30 @@ def find_adapter(named: str, sidecar: str) -> Path | None:
     """
     if named == NO_ADAPTER:
         return None
-    if named != SHIPPED:
-        check_adapter(Path(named))
-        return Path(named)
-    folder = _FOLDERS.get(sidecar)
-    return Path(__file__).parent / folder if folder is not None else None
+    if named == SHIPPED:
+        return _shipped(sidecar)
+    check_adapter(Path(named))
+    return Path(named)
+
+
+def _shipped(sidecar: str) -> Path | None:
+    """As the base may be named too: without its organisation, and in any case."""
+    for config in sorted(_HERE.glob("*/adapter_config.json")):
+        try:
+            base = str(json.loads(config.read_text(encoding="utf-8"))["base_model_name_or_path"])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise OospecError(f"{config}: damaged; install oospec again, or say --adapter none") from None
+        if sidecar.lower() in (base.lower(), Path(base).name.lower()):
+            return config.parent
+    return None
 
 
 def describe(adapter: Path) -> str:
     """Name and the beginning of the weights' SHA-256, for provenance. Raises OospecError."""
     check_adapter(adapter)
     weights = next(path for path in sorted(adapter.iterdir()) if path.stem == "adapter_model")
-    return f"{adapter.name} (SHA-256 {hashlib.sha256(weights.read_bytes()).hexdigest()[:12]})"
+    try:
+        digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    except OSError as error:
+        raise OospecError(f"{weights}: cannot be read: {error.strerror}") from None
+    return f"{adapter.name} (SHA-256 {digest[:12]})"

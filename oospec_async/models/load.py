@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,7 +67,8 @@ def load_tokenizer(path: Path, name: str) -> Any:
     return tokenizer
 
 
-def _merge(model: Any, adapter: Path, name: str) -> Any:
+def read_adapter_config(adapter: Path, name: str) -> Any:
+    """The configuration of an adapter (peft format) that is for the base ``name``. Raises OospecError."""
     import peft
 
     check_adapter(adapter)
@@ -73,8 +76,25 @@ def _merge(model: Any, adapter: Path, name: str) -> Any:
     base = str(config.base_model_name_or_path or "")
     if Path(base).name.lower() not in ("", Path(name).name.lower()):
         raise OospecError(f"adapter {adapter}: it belongs to {base}, not to {name}; name that model with --sidecar")
+    return config
+
+
+@contextlib.contextmanager
+def peft_warnings() -> Iterator[None]:
+    """Silences what peft asks transformers for though it is deprecated; a lack of weights is an error."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".is_gradient_checkpointing. is deprecated", FutureWarning)
+        warnings.filterwarnings("error", "Found missing adapter keys", UserWarning)
+        yield
+
+
+def _merge(model: Any, adapter: Path, name: str) -> Any:
+    import peft
+
+    read_adapter_config(adapter, name)
     what = f"adapter {adapter}: does not fit {name}"
-    return _tried(what, lambda: peft.PeftModel.from_pretrained(model, str(adapter)).merge_and_unload())
+    with peft_warnings():
+        return _tried(what, lambda: peft.PeftModel.from_pretrained(model, str(adapter)).merge_and_unload())
 
 
 def _tried(what: str, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

@@ -1,9 +1,11 @@
-"""Checkpoints and adapters on disk: whole or not at all."""
+"""The state of a training run on disk: whole or not at all, and of one process at a time."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,51 +14,51 @@ import torch
 from oospec_async.errors import OospecError
 
 _NAME = "checkpoint.pt"
+_FIELDS = {"identity", "masters", "optimiser", "step", "tokens", "left_out", "spent", "best", "worse"}
 
 
 class Checkpoint:
     """The state of a training run, beside its adapter."""
 
     def __init__(self, directory: Path) -> None:
-        self._path = directory / _NAME
+        self.path = directory / _NAME
 
     def load(self) -> dict[str, Any] | None:
         """The last one, or None. Raises OospecError if it cannot be read."""
-        if not self._path.exists():
+        if not self.path.exists():
             return None
         try:
-            found: dict[str, Any] = torch.load(self._path, weights_only=True, map_location="cpu")
+            found: Any = torch.load(self.path, weights_only=True, map_location="cpu")
         except Exception as error:
             reason = " ".join(str(error).split())[:200]
-            raise OospecError(f"{self._path}: cannot be read ({reason}); remove it to start over") from None
+            raise OospecError(f"{self.path}: cannot be read ({reason}); remove it to start over") from None
+        if not isinstance(found, dict) or not found.keys() >= _FIELDS:
+            raise OospecError(f"{self.path}: is no checkpoint of this program; name another --out")
         return found
-
-    def check(self, state: dict[str, Any], identity: str) -> None:
-        """Raises OospecError for a checkpoint of another run."""
-        if state["identity"] != identity:
-            raise OospecError(
-                f"{self._path}: of a run with other rows, seed or recipe; name another --out, or remove it"
-            )
 
     def save(self, state: dict[str, Any]) -> None:
         """Raises OospecError if it cannot be written; the one before stays then."""
-        new = self._path.with_suffix(".new")
+        new = self.path.with_suffix(".new")
         try:
-            torch.save(state, new)
-            os.replace(new, self._path)
-        except (OSError, RuntimeError) as error:
-            new.unlink(missing_ok=True)
-            raise OospecError(f"{self._path}: cannot be written: {' '.join(str(error).split())[:200]}") from None
+            try:
+                torch.save(state, new)
+                os.replace(new, self.path)
+            finally:
+                new.unlink(missing_ok=True)
+        except (OSError, RuntimeError) as error:  # torch's own writer raises the latter
+            reason = " ".join(str(error).split())[:200]
+            raise OospecError(f"{self.path}: cannot be written ({reason}); a new start goes on") from None
 
 
-def save_adapter(model: Any, directory: Path) -> None:
-    """Write the adapter in peft format; a reader finds the old files or the new ones. Raises OospecError."""
-    new = directory / "adapter.new"
+@contextlib.contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Holds a directory against other processes that train. Raises OospecError if one holds it."""
+    handle = os.open(directory, os.O_RDONLY)
     try:
-        shutil.rmtree(new, ignore_errors=True)
-        model.save_pretrained(str(new), save_embedding_layers=False)
-        for name in ("adapter_model.safetensors", "adapter_config.json"):
-            os.replace(new / name, directory / name)
-        shutil.rmtree(new, ignore_errors=True)
-    except OSError as error:
-        raise OospecError(f"adapter {directory}: cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OospecError(f"--out {directory}: another process trains there; wait for it or name another") from None
+        yield
+    finally:
+        os.close(handle)

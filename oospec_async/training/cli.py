@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from oospec_async.training.recipe import RECIPES
 # Stages are imported where they run: most need no torch.
 
 _FILE = click.Path(path_type=Path)
+_SEED = click.IntRange(min=0, max=2**31 - 1)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,11 +41,13 @@ def sources(train: tuple[str, ...], evaluation: tuple[str, ...], out: Path) -> N
 
 
 @command.command()
-@click.option("--writer", required=True, help="Directory or Hugging Face id of an instruct model.")
+@click.option(
+    "--writer", required=True, help="phrases (needs no model), or an instruct model: directory or Hugging Face id."
+)
 @click.option("--seal-tools", required=True, type=_FILE, help="Directory of Seal-Tools: schemas and values.")
 @click.option("--eval", "evaluation", multiple=True, metavar="FORMAT:PATH", help="Keep its functions out.")
 @click.option("--count", required=True, type=click.IntRange(min=1), help="Messages to write, those to drop included.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=_SEED, default=0, show_default=True)
 @click.option("--out", required=True, type=_FILE, help="Messages, one a line; an unfinished file is continued.")
 @click.option("--devices", help="cuda:N, cpu, or cpu:N (one pinned core). Default: what is there.")
 @click.option("--dtype", type=click.Choice(["bfloat16", "float32", "float16"]), default="bfloat16", show_default=True)
@@ -57,7 +61,7 @@ def synthesise(
     devices: str | None,
     dtype: str,
 ) -> None:
-    """Let a model write user messages for drawn functions and values."""
+    """Write user messages for drawn functions and values, by a model or by simple rules."""
     from oospec_async.training.synthesise import SynthesiseOptions
     from oospec_async.training.synthesise import synthesise as run
 
@@ -95,7 +99,7 @@ def teach(
 @click.option("--messages", required=True, multiple=True, type=_FILE, help="Output of synthesise; may be repeated.")
 @click.option("--seal-tools", required=True, type=_FILE, help="Directory of Seal-Tools, as given to synthesise.")
 @click.option("--eval", "evaluation", multiple=True, metavar="FORMAT:PATH", help="Keep its functions and prompts out.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=_SEED, default=0, show_default=True)
 @click.option("--out", required=True, type=_FILE, help="Requests with gold, one a line.")
 def offer(messages: tuple[Path, ...], seal_tools: Path, evaluation: tuple[str, ...], seed: int, out: Path) -> None:
     """Make requests of synthesised messages: choose 1 to 5 functions on offer, join some messages to pairs."""
@@ -106,7 +110,7 @@ def offer(messages: tuple[Path, ...], seal_tools: Path, evaluation: tuple[str, .
 
 @command.command()
 @click.option("--requests", required=True, type=_FILE, help="Requests, one a line.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=_SEED, default=0, show_default=True)
 @click.option("--out", required=True, type=_FILE, help="The same requests, with names in other styles.")
 def vary(requests: Path, seed: int, out: Path) -> None:
     """Restyle the names of functions and parameters, one style a request. Before teach, not after."""
@@ -134,7 +138,7 @@ def rows(requests: tuple[Path, ...], calls: tuple[Path, ...], evaluation: tuple[
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Minutes; the schedule ends with them.")
 @click.option("--device", default="cpu", show_default=True, help="cuda:N, cpu, or cpu:N (one pinned core).")
 @click.option("--dtype", type=click.Choice(["bfloat16", "float32"]), default="bfloat16", show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=_SEED, default=0, show_default=True)
 @click.option("--begin", type=_FILE, help="Adapter to begin with; default: a new one.")
 @click.option("--out", required=True, type=_FILE, help="Directory of the adapter; an unfinished run is continued.")
 def train(
@@ -202,6 +206,9 @@ def _report(lines: Iterable[str], out: Path) -> None:
 
 def main() -> None:
     """One line on stderr and exit code 2 for what the user can mend, 130 for Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not cost the results
+            stream.reconfigure(errors="backslashreplace")
     try:
         command.main(prog_name="oospec-train", standalone_mode=False)
     except click.ClickException as error:
@@ -209,6 +216,13 @@ def main() -> None:
         sys.exit(2)
     except OospecError as error:
         click.echo(f"oospec-train: {error}", err=True)
+        sys.exit(2)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith(("oospec_async", "sim")):
+            raise
+        click.echo(
+            f"oospec-train: {missing.name} is not installed; pip install '.[live]' brings what models need", err=True
+        )
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         click.echo("oospec-train: interrupted", err=True)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json, Request
 from oospec_async.toolcall import parse_calls
 from oospec_async.training.readers.base import Object
 from oospec_async.training.reply import Reply
+
+T = TypeVar("T")
 
 _SECONDS = 600.0  # a request that takes longer has failed
 
@@ -28,7 +34,7 @@ class Endpoint:
 
     async def reply(self, request: Request) -> Reply:
         """Raises OospecError if the server cannot be reached or answers with other than a completion."""
-        answer = await asyncio.to_thread(self._post, self._body(request))
+        answer = await _abandonable(lambda: self._post(self._body(request)))
         return self._read(answer)
 
     def _body(self, request: Request) -> Object:
@@ -70,6 +76,27 @@ class Endpoint:
         if not calls:  # a server without a parser for this model leaves the calls in the text
             calls = [{"name": call.name, "arguments": call.arguments} for call in parse_calls(text)]
         return Reply(calls, text, finish)
+
+
+async def _abandonable(call: Callable[[], T]) -> T:
+    """The result of a call that blocks, on a thread that nothing waits for: Ctrl-C is not to wait for a server."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(set_: Callable[[Any], None], value: object) -> None:
+        if not done.done():
+            set_(value)
+
+    def run() -> None:
+        try:
+            outcome: tuple[Callable[[Any], None], object] = done.set_result, call()
+        except Exception as error:
+            outcome = done.set_exception, error
+        with contextlib.suppress(RuntimeError):  # the loop has gone
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
 
 
 def _call(function: Object) -> Object:

@@ -34,25 +34,35 @@ class Score:
     right: int = 0
     judged: int = 0  # of them, those of calls whose function is right
     judged_right: int = 0
-    nulls: Counter[str] = field(default_factory=Counter)  # "hit", "missed", "false"
+    nulls: Counter[str] = field(default_factory=Counter)  # "hit", "missed", "false"; of calls whose function is right
+    all_nulls: Counter[str] = field(default_factory=Counter)  # of every parameter of every function on offer
 
     def as_json(self) -> Object:
         """Rates; None where nothing was counted."""
-        hit, missed, false = (self.nulls[kind] for kind in ("hit", "missed", "false"))
         return {
             "requests": self.requests,
             "function": _rate(self.functions, self.requests),
             "all functions": _rate(self.sequences, self.requests),
             "argument": _rate(self.judged_right, self.judged),
             "argument, of all expected": _rate(self.right, self.arguments),
-            "null precision": _rate(hit, hit + false),
-            "null recall": _rate(hit, hit + missed),
+            "null precision": _precision(self.nulls),
+            "null recall": _recall(self.nulls),
+            "null precision, all functions": _precision(self.all_nulls),
+            "null recall, all functions": _recall(self.all_nulls),
             "whole": _rate(self.whole, self.requests),
         }
 
 
 def _rate(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
+
+
+def _precision(nulls: Counter[str]) -> float | None:
+    return _rate(nulls["hit"], nulls["hit"] + nulls["false"])
+
+
+def _recall(nulls: Counter[str]) -> float | None:
+    return _rate(nulls["hit"], nulls["hit"] + nulls["missed"])
 
 
 def accepted_calls(row: Object) -> list[Expected]:
@@ -86,6 +96,25 @@ def judge(request: Request, guess: Sequence[Object], expected: Sequence[Expected
             wrong |= not verdict
         wrong |= found is None
     score.whole += not wrong
+    score.all_nulls.update(_nulls(request, guess, expected))
+
+
+def _nulls(request: Request, guess: Sequence[Object], expected: Sequence[Expected]) -> Iterator[str]:
+    """For every parameter of every function on offer: whether null was right, missed or false.
+
+    What is not called passes nothing, so the parameters of a function that is not called are null, as in training rows.
+    """
+    for tool in request.tools:
+        wanted = [call for call in expected if call.name == tool.name]
+        made = [call for call in guess if call["name"] == tool.name]
+        for number in range(max(len(wanted), len(made), 1)):
+            for slot in tool.slots:
+                call = wanted[number] if number < len(wanted) else Expected(tool.name, {})
+                null = number >= len(made) or slot.name not in made[number]["arguments"]
+                if slot.name not in call.values:
+                    yield "hit" if null else "missed"
+                elif null and slot.name not in call.optional:
+                    yield "false"
 
 
 def _arguments(request: Request, found: Object | None, call: Expected) -> Iterator[tuple[bool, str]]:
@@ -119,7 +148,10 @@ def _equal(a: Json, b: Json) -> bool:
     return bool(a == b)
 
 
-def by_source(rows: Iterable[tuple[str, Request, Sequence[Object], Sequence[Expected]]]) -> dict[str, Score]:
+Judged = tuple[str, Request, Sequence[Object], Sequence[Expected]]  # source, request, guess, expected calls
+
+
+def by_source(rows: Iterable[Judged]) -> dict[str, Score]:
     """Scores by source, in order of first appearance."""
     scores: defaultdict[str, Score] = defaultdict(Score)
     for source, request, guess, expected in rows:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import math
-import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from oospec_async.adapters import describe
 from oospec_async.errors import OospecError
-from oospec_async.files import check_adapter, write_atomically
+from oospec_async.files import check_writable, same_file, write_atomically
 from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.fetch import resolve
-from oospec_async.models.load import load
+from oospec_async.models.fetch import ModelFiles, resolve
+from oospec_async.models.load import check_device, load
 from oospec_async.provenance import software
+from oospec_async.request import Json
 from oospec_async.runtime.devices import claim, parse_device
+from oospec_async.training.adapter import WEIGHTS, check_begin
+from oospec_async.training.checkpoint import alone
 from oospec_async.training.manifest import sha256
+from oospec_async.training.readers.base import Row
 from oospec_async.training.recipe import RECIPES
-from oospec_async.training.stage import read_lines
+from oospec_async.training.stage import say
 from oospec_async.training.train import Report, Trainer, TrainOptions
+from oospec_async.training.training_rows import read_training_rows
 
 
 @dataclass(frozen=True)
@@ -40,52 +46,76 @@ class FitOptions:
 def fit(options: FitOptions) -> None:
     """Train until the end, the budget or an early stop; go on from a checkpoint in ``out``. Raises OospecError."""
     device = parse_device(options.device)
-    claim(device)
+    check_device(device.torch_name)
+    if options.out.exists() and not options.out.is_dir():
+        raise OospecError(f"--out {options.out}: is a file; name a directory for the adapter")
     if options.begin is not None:
-        check_adapter(options.begin)
-    lines = [row for path in options.rows for row in read_lines(path, "id", "split", "request", "rows")]
+        check_begin(options.begin, RECIPES[options.recipe], options.sidecar)
+        if same_file(options.begin, options.out):
+            raise OospecError(f"--begin and --out are both {options.out}; name another --out")
+    rows = read_training_rows(options.rows)
+    files = resolve(options.sidecar)
+    claim(device)
+    trainer = _trainer(options, files, rows, device.torch_name)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OospecError(f"--out {options.out}: cannot be made: {error.strerror}") from None
-    files = resolve(options.sidecar)
-    loaded = load(files.path, name=options.sidecar, dtype=options.dtype, device=device.torch_name)
+    check_writable(options.out / "manifest.json", "--out")
+    with alone(options.out):
+        last = _followed(trainer)
+        _write_manifest(options, files, last, trainer.history)
+    say(str(options.out))
+
+
+def _trainer(options: FitOptions, files: ModelFiles, rows: Sequence[Row], device: str) -> Trainer:
+    loaded = load(files.path, name=options.sidecar, dtype=options.dtype, device=device)
     loaded.model.name_or_path = loaded.model.config._name_or_path = options.sidecar  # what the adapter says it fits
+    begin = "none" if options.begin is None else describe(options.begin)
+    made_of = {"base": files.weights_sha256, "dtype": options.dtype, "--begin": begin}
+    made_of["content of --rows"] = " ".join(sha256(path)[:12] for path in options.rows)
     recipe = RECIPES[options.recipe]
-    trainer = Trainer(
-        loaded.model, TokenizerCodec(loaded.tokenizer), lines,
-        TrainOptions(recipe, options.seed, options.out, options.budget, options.begin),
-    )  # fmt: skip
+    train_options = TrainOptions(recipe, options.seed, options.out, options.budget, options.begin, made_of)
+    return Trainer(loaded.model, TokenizerCodec(loaded.tokenizer), rows, train_options)
+
+
+def _followed(trainer: Trainer) -> Report:
+    """Run to the end, with progress on stderr: a bar, and a line for each measurement."""
     step = trainer.resume()
     err = Console(stderr=True)
     if step:
         err.print(f"going on after step {step}", style="dim")
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    history: list[Report] = []
+    report = None
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("step", total=None)
         for report in trainer.run():
             progress.update(task, completed=report.step, total=report.steps, description=_line(report))
             if report.dev_loss is not None:
-                history.append(report)
-                progress.console.print(_line(report), style="dim")
-    counts = {
-        "steps": history[-1].step if history else 0,
-        "tokens": history[-1].tokens if history else 0,
-        "left out, too long": history[-1].left_out if history else 0,
-        "dev loss by step": [[r.step, r.dev_loss] for r in history],
-    }
+                progress.console.print(_line(report), style="dim", soft_wrap=True)
+    assert report is not None  # a run ends with one
+    return report
+
+
+def _write_manifest(options: FitOptions, files: ModelFiles, last: Report, history: Sequence[tuple[int, float]]) -> None:
+    said: dict[str, Json] = {"recipe": options.recipe, **asdict(RECIPES[options.recipe]), "seed": options.seed}
+    said |= {"dtype": options.dtype, "budget": options.budget}
+    said["begin"] = None if options.begin is None else describe(options.begin)
     manifest = {
         "stage": "train",
-        "options": {"recipe": options.recipe, **asdict(recipe), "seed": options.seed, "dtype": options.dtype},
+        "options": said,
         "base": {"name": files.name, "source": files.source, "weights_sha256": files.weights_sha256},
         "sources": [{"path": str(path), "sha256": sha256(path)} for path in options.rows],
-        "output": {"sha256": sha256(options.out / "adapter_model.safetensors")},
-        "counts": counts,
+        "output": {"sha256": sha256(options.out / WEIGHTS)},
+        "counts": {
+            "steps": last.step,
+            "tokens": last.tokens,
+            "left out, too long": last.left_out,
+            "dev loss by step": [list(measured) for measured in history],
+        },
         "software": software(),
     }
     write_atomically(options.out / "manifest.json", json.dumps(manifest, indent=1) + "\n", "manifest")
-    sys.stdout.write(f"{options.out}\n")
 
 
 def _line(report: Report) -> str:

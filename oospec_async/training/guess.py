@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-
-from rich.progress import Progress
 
 from oospec_async.adapters import SHIPPED, describe, find_adapter
 from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, encode_hint
+from oospec_async.models.fetch import resolve
+from oospec_async.models.load import check_device
+from oospec_async.models.sidecar import load_sidecar
 from oospec_async.models.wave import Sidecar, Wave
 from oospec_async.request import Request, parse_request
 from oospec_async.runtime.devices import claim, default_devices, parse_devices
-from oospec_async.training.manifest import write_manifest
+from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.readers.base import Object
 from oospec_async.training.reply import asked
 from oospec_async.training.stage import Journal, check_output, progress, read_lines
@@ -40,33 +40,29 @@ def guess(options: GuessOptions) -> None:
     """
     check_output(options.out, options.requests)
     _, device = parse_devices(options.devices or default_devices())
-    requests = [parse_request(row.data, row.where) for row in read_lines(options.requests, "id")]
-    with Journal(options.out) as journal, progress() as bar:
-        done = {(row["id"], row["asked"]) for row in journal.rows}
-        todo = [request for request in requests if (request.id, asked(request)) not in done]
-        if todo:
-            with ThreadPoolExecutor(1, initializer=claim, initargs=(device,)) as thread:
-                thread.submit(_run, options, device.torch_name, todo, journal, bar).result()
+    check_device(device.torch_name)
     adapter = find_adapter(options.adapter, options.sidecar)
-    options_said = {
+    requests = [parse_request(row.data, row.where) for row in read_lines(options.requests, "id")]
+    said = {
         "sidecar": options.sidecar,
         "adapter": describe(adapter) if adapter else None,
         "dtype": options.dtype,
     }
-    write_manifest(options.out, "guess", options_said, [options.requests], {"requests": len(requests)})
-
-
-def _run(options: GuessOptions, device: str, requests: list[Request], journal: Journal, bar: Progress) -> None:
-    from oospec_async.models.fetch import resolve
-    from oospec_async.models.sidecar import load_sidecar
-
-    files = resolve(options.sidecar)
-    bar.console.print(f"sidecar: {files.line}", style="dim", markup=False)
-    sidecar = load_sidecar(
-        files.path, options.sidecar, options.dtype, device, find_adapter(options.adapter, options.sidecar)
-    )
-    for request in bar.track(requests, description="waves"):
-        journal.add(guessed(sidecar, request))
+    check_goes_on(options.out, "guess", said)
+    with Journal(options.out, "id", "asked", "calls", "bytes") as journal, progress() as bar:
+        done = {(row["id"], row["asked"]) for row in journal.rows}
+        todo = [request for request in requests if (request.id, asked(request)) not in done]
+        try:
+            if todo:
+                files = resolve(options.sidecar)
+                bar.console.print(f"sidecar: {files.line}", style="dim", markup=False, soft_wrap=True)
+                claim(device)
+                sidecar = load_sidecar(files.path, options.sidecar, options.dtype, device.torch_name, adapter)
+                for request in bar.track(todo, description="waves"):
+                    journal.add(guessed(sidecar, request))
+        finally:
+            if journal.rows:
+                write_manifest(options.out, "guess", said, [options.requests], {"requests": len(journal.rows)})
 
 
 def guessed(sidecar: Sidecar, request: Request) -> Object:

@@ -3,66 +3,81 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from oospec_async.errors import OospecError
-from oospec_async.request import parse_request
-from oospec_async.training.evaluate import Score, accepted_calls, by_source, made_calls
-from oospec_async.training.readers.base import Object
-from oospec_async.training.reply import asked
-from oospec_async.training.stage import read_lines
+from oospec_async.request import Json, Request, parse_request
+from oospec_async.training.answers import key_of, made, read_guesses, read_said
+from oospec_async.training.evaluate import Expected, Judged, Score, accepted_calls, by_source, made_calls
+from oospec_async.training.readers.base import Object, Row, needed
+from oospec_async.training.stage import read_lines, say
 
 
 def judge_files(guesses: Path, requests: Path, calls: Path | None) -> Mapping[str, Score]:
     """Scores by source. Without ``calls`` by ``accepted``, or by ``gold`` where a row has only that; requests for which
-    nothing is known, or nothing was guessed, are left out. Raises OospecError.
+    no call is known, or nothing was guessed, are left out. Raises OospecError naming file, line and field.
     """
-    guessed = {
-        (row.data["id"], row.data["asked"]): row.data["calls"] for row in read_lines(guesses, "id", "asked", "calls")
-    }
-    made = (
-        {(row.data["id"], row.data["asked"]): row.data for row in read_lines(calls, "id", "asked", "calls")}
-        if calls
-        else None
-    )
+    guessed = read_guesses(guesses)
+    said = read_said(calls) if calls is not None else None
 
-    def pairs() -> Iterator[tuple]:  # type: ignore[type-arg]
+    def judged() -> Iterator[Judged]:
         for row in read_lines(requests, "id"):
             request = parse_request(row.data, row.where)
-            key = request.id, asked(request)
-            if key not in guessed:
-                continue
-            source = str(row.data.get("source", requests.stem))
-            if made is not None:
-                if key in made:
-                    known = [c for c in made[key]["calls"] if request.tool(c["name"]) is not None]
-                    yield source, request, guessed[key], made_calls(known)
-            elif "accepted" in row.data:
-                yield source, request, guessed[key], accepted_calls(row.data)
-            elif "gold" in row.data:
-                yield source, request, guessed[key], made_calls(row.data["gold"])
+            expected = _by_rules(row) if said is None else _by_target(said.get(key_of(request)), request)
+            if expected and key_of(request) in guessed:
+                yield str(row.data.get("source", requests.stem)), request, guessed[key_of(request)], expected
 
-    scores = by_source(pairs())
+    scores = by_source(judged())
     if not scores:
-        raise OospecError(f"{guesses}: no guess is for a request of {requests} whose answer is known")
+        raise OospecError(f"{guesses}: no guess is for a request of {requests} whose calls are known")
     return scores
 
 
+def _by_target(said: Object | None, request: Request) -> list[Expected]:
+    return made_calls(made(said, request) or ()) if said is not None else []
+
+
+def _by_rules(row: Row) -> list[Expected]:
+    if "accepted" in row.data:
+        for number, call in enumerate(row.need("accepted", list)):
+            where = f"{row.where}: accepted.{number}"
+            _check_call(call, where)
+            needed(call, "optional", list, where)
+            if odd := [name for name, values in call["arguments"].items() if not isinstance(values, list)]:
+                raise OospecError(f"{where}: arguments.{odd[0]}: a list of accepted values is expected")
+        return accepted_calls(row.data)
+    gold = row.need("gold", list) if "gold" in row.data else []
+    for number, call in enumerate(gold):
+        _check_call(call, f"{row.where}: gold.{number}")
+    return made_calls(gold)
+
+
+def _check_call(call: Json, where: str) -> None:
+    if not isinstance(call, dict):
+        raise OospecError(f"{where}: an object is expected, not {type(call).__name__}")
+    needed(call, "name", str, where)
+    needed(call, "arguments", dict, where)
+
+
 def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:
-    """A table on stdout, or JSON."""
-    rows: dict[str, Object] = {source: score.as_json() for source, score in scores.items() if score.requests}
+    """A table on stdout, or JSON. Raises OospecError if it cannot be written."""
+    rows: dict[str, Object] = {source: score.as_json() for source, score in scores.items()}
     if as_json:
-        print(json.dumps(rows))
+        say(json.dumps(rows))
         return
     table = Table()
-    for name in ("set", *next(iter(rows.values()), {})):
+    for name in ("set", *next(iter(rows.values()))):
         table.add_column(name, justify="left" if name == "set" else "right")
     for source, row in rows.items():
-        table.add_row(
-            source, *(f"{v:.1%}" if isinstance(v, float) else "-" if v is None else str(v) for v in row.values())
-        )
-    Console().print(table)
+        cells = (f"{v:.1%}" if isinstance(v, float) else "-" if v is None else str(v) for v in row.values())
+        table.add_row(Text(source), *cells)
+    console = Console(width=None if sys.stdout.isatty() else 300)  # a file or a pipe is as wide as it must be
+    with console.capture() as shown:
+        console.print(table)
+    say(shown.get().rstrip("\n"))

@@ -27,6 +27,26 @@ def sha256(path: Path) -> str:
         raise OospecError(f"{path}: cannot be read: {error.strerror}") from None
 
 
+def check_goes_on(out: Path, stage: str, options: Mapping[str, Json]) -> None:
+    """Raises OospecError for an output that was begun with other options: its lines would not be of one kind.
+
+    Looks at the manifest, which a stage that was killed has not written.
+    """
+    path = manifest_path(out)
+    if not (out.exists() and path.exists()):
+        return
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        was = found["options"] if found["stage"] == stage else {}
+    except (OSError, ValueError, TypeError, KeyError):
+        raise OospecError(f"{path}: is no manifest of this program; remove it, or name another --out") from None
+    for name, value in options.items():
+        if name in was and was[name] != value:
+            raise OospecError(
+                f"{out}: was begun with {name} {was[name]!r}, not {value!r}; name another --out, or remove it"
+            )
+
+
 def write_manifest(
     out: Path,
     stage: str,

@@ -22,9 +22,9 @@ from oospec_async.hints import CallHint, Hint
 from oospec_async.profile import Decode, profiles
 from oospec_async.request import Request, parse_request
 from oospec_async.trace import Profile
+from oospec_async.training.answers import key_of, made, read_guesses, read_said
 from oospec_async.training.readers.base import Object
-from oospec_async.training.reply import asked
-from oospec_async.training.stage import progress, read_lines
+from oospec_async.training.stage import progress, read_lines, say
 
 
 @dataclass(frozen=True)
@@ -50,22 +50,27 @@ def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
     from oospec_async.models.load import load_tokenizer
     from oospec_async.models.prompts import Prompts
 
+    guessed = read_guesses(guesses)
+    # A server that reads the calls itself ends with "tool_calls", and does not give their text.
+    said = {key: row for key, row in read_said(calls).items() if row["finish"] == "stop"}
+    asked = [parse_request(row.data, row.where) for row in read_lines(requests, "id")]
+    known = [request for request in asked if key_of(request) in guessed and key_of(request) in said]
+    if not known:
+        raise OospecError(f"{calls}: no finished output of a request in {requests} that has a guess in {guesses}")
     tokenizer = load_tokenizer(resolve(target).path, target)
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise OospecError(f"{target}: its tokenizer names no end token; name the target that wrote {calls}")
     codec, prompts = TokenizerCodec(tokenizer), Prompts(tokenizer, target)
-    guessed = {(row.data["id"], row.data["asked"]): row.data for row in read_lines(guesses, "id", "asked", "calls")}
-    said = {(row.data["id"], row.data["asked"]): row.data for row in read_lines(calls, "id", "asked", "calls", "text")}
-    memory, counts, outputs = Memory(), [0, 0, 0, 0], 0
+    memory, counts = Memory(), [0, 0, 0, 0]
     with progress() as bar:
-        for row in bar.track(read_lines(requests, "id"), description="outputs"):
-            request = parse_request(row.data, row.where)
-            key = request.id, asked(request)
-            if key not in guessed or key not in said or said[key]["finish"] != "stop":
-                continue
-            output = [*codec.encode(said[key]["text"]), tokenizer.eos_token_id]
+        for request in bar.track(known, description="outputs"):
+            answer = said[key_of(request)]
+            output = [*codec.encode(answer["text"]), end]
             setting = Setting(
                 prompt=prompts.ids(request),
                 tools=request.tools,
-                limits=Limits(len(output) + 1, frozenset({tokenizer.eos_token_id}), request.stop),
+                limits=Limits(len(output) + 1, frozenset({end}), request.stop),
                 codec=codec,
                 dialects=prompts.dialects,
                 drafters=drafters_of("oospec"),
@@ -73,27 +78,24 @@ def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
                 curve=VerifyCurve(),
                 vocabulary=len(tokenizer),
             )
-            hints = [_hint(guessed[key]["calls"], request), _hint(said[key]["calls"], request)]
+            hints = [_hint(guessed[key_of(request)], request), _hint(made(answer, request) or (), request)]
             found = profiles(Decode(setting, output, [()] * len(output)), [hint for hint in hints if hint is not None])
             rounds = [rounds_of(profile) for profile in found]
             guess = rounds[1] if hints[0] is not None else rounds[0]
             perfect = rounds[-1] if hints[1] is not None else rounds[0]
             counts = [a + b for a, b in zip(counts, (len(output), rounds[0], guess, perfect), strict=True)]
-            outputs += 1
-            dialect = observed_dialect(said[key]["text"], prompts.dialects, thinking=False)
+            dialect = observed_dialect(answer["text"], prompts.dialects, thinking=False)
             memory.learn(output, None, setting.memory, dialect)
-    if not outputs:
-        raise OospecError(f"{calls}: no finished output of a request in {requests} that has a guess in {guesses}")
-    return Saving(outputs, *counts)
+    return Saving(len(known), *counts)
 
 
 def print_saving(saving: Saving, as_json: bool) -> None:
-    """A line on stdout, or JSON."""
+    """A line on stdout, or JSON. Raises OospecError if it cannot be written."""
     if as_json:
-        print(json.dumps(asdict(saving) | {"saved": saving.saved}))
+        say(json.dumps(asdict(saving) | {"saved": saving.saved}))
         return
     share = "" if saving.saved is None else f": {saving.saved:.0%} of what a perfect hint saves"
-    print(
+    say(
         f"{saving.tokens} tokens in {saving.outputs} outputs: {saving.without} rounds without a hint, "
         f"{saving.guessed} with the guesses, {saving.perfect} with a perfect hint{share}"
     )
@@ -110,5 +112,5 @@ def rounds_of(profile: Profile) -> int:
 
 def _hint(calls: Sequence[Object], request: Request) -> Hint | None:
     known = [call for call in calls if request.tool(call["name"]) is not None]
-    made = (CallHint(c["name"], c["arguments"], frozenset(c.get("omitted", ()))) for c in known)
+    made = (CallHint(call["name"], call["arguments"], frozenset(call["omitted"])) for call in known)
     return Hint(tuple(made)) if known else None

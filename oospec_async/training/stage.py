@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -44,6 +47,17 @@ def check_output(out: Path, *inputs: Path) -> None:
             raise OospecError(f"output {out}: is an input of this stage; name another file")
 
 
+def say(text: str) -> None:
+    """A result on stdout. Raises OospecError if it cannot be written."""
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError, ValueError):  # else what is left is tried again at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
+
+
 def progress() -> Progress:
     """A bar on stderr: what is done, how many of how many, time gone and time left."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -53,13 +67,17 @@ def progress() -> Progress:
 class Journal:
     """A JSON Lines file that grows by a line at a time; opened again, it goes on where it ended.
 
-    A last line that was cut off is dropped. One process at a time may hold it.
+    A last line that was cut off is dropped. One process at a time may hold it. A new one that fails
+    before its first line is removed.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Raises OospecError if the file cannot be written, is held by another process, or holds other than JSON."""
+    def __init__(self, path: Path, *needed: str) -> None:
+        """``needed``: fields of every line. Raises OospecError if the file cannot be written, is held by another
+        process, or holds lines of another stage; it stays as it is then.
+        """
         check_writable(path, "output")
-        self.path = path
+        self.path, self._needed = path, needed
+        self._is_new = not path.exists()
         try:
             self._file = path.open("a+b")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,15 +96,17 @@ class Journal:
         self._file.seek(0)
         data = self._file.read()
         whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            self._file.truncate(whole)
         for number, text in enumerate(data[:whole].split(b"\n"), start=1):
             if text.strip():
                 where = f"{self.path}:{number}"
                 row = load_json(text.decode("utf-8", "replace"), where, "one result a line")
                 if not isinstance(row, dict):
                     raise OospecError(f"{where}: a result is a JSON object, not {type(row).__name__}")
+                if lacking := [field for field in self._needed if field not in row]:
+                    raise OospecError(f"{where}: {lacking[0]}: missing; this file is not of this stage; name another")
                 yield row
+        if whole < len(data):
+            self._file.truncate(whole)
 
     def add(self, row: Object) -> None:
         """Append a row; it is in the file when this returns. Raises OospecError."""
@@ -101,4 +121,10 @@ class Journal:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._file.close()
+        if any(raised) and self._is_new and not self.rows:
+            self.path.unlink(missing_ok=True)
+        try:
+            self._file.close()
+        except OSError as error:  # what could not be written is tried again here
+            if not any(raised):
+                raise OospecError(f"output {self.path}: cannot be written: {error.strerror}") from None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from rich.progress import Progress
 
-from oospec_async.runtime.devices import Device, claim, default_devices, parse_devices
+from oospec_async.errors import OospecError
+from oospec_async.request import Json
+from oospec_async.runtime.devices import claim, default_devices, parse_devices
 from oospec_async.training.drawing import Drawing, Message, Task, mentions
-from oospec_async.training.manifest import write_manifest
+from oospec_async.training.manifest import check_goes_on, write_manifest
+from oospec_async.training.phrases import Phrases
 from oospec_async.training.readers.base import Object
 from oospec_async.training.readers.seal_pool import pool_files, read_pool
 from oospec_async.training.sources import read_evaluation
@@ -26,9 +28,14 @@ class Writes(Protocol):
     def write(self, tasks: Sequence[str], seed: int) -> Sequence[Message]: ...
 
 
+WRITERS: Mapping[str, Callable[[], Writes]] = {"phrases": Phrases}  # those that need no model, by name
+
+
 @dataclass(frozen=True)
 class SynthesiseOptions:
-    """``writer``: a directory or a Hugging Face id. ``count``: messages in the file at the end, those to drop too."""
+    """``writer``: a name in ``WRITERS``, a directory, or a Hugging Face id. ``count``: messages in the file at the end,
+    those to drop too.
+    """
 
     writer: str
     seal_tools: Path
@@ -73,28 +80,35 @@ def synthesise(options: SynthesiseOptions) -> list[str]:
     check_output(options.out, *sources)
     known, files = read_evaluation(options.evaluation)
     drawing = Drawing(read_pool(options.seal_tools), known)
-    device, _ = parse_devices(options.devices or default_devices())
-    with Journal(options.out) as journal, progress() as bar:
+    if not len(drawing):
+        raise OospecError(f"--seal-tools {options.seal_tools}: no function can be drawn that no --eval set has")
+    said: dict[str, Json] = {"writer": options.writer, "seed": options.seed}
+    if options.writer not in WRITERS:
+        said["dtype"] = options.dtype
+    check_goes_on(options.out, "synthesise", said)
+    with Journal(options.out, "ok", "text", "function", "values") as journal, progress() as bar:
         try:
             if len(journal.rows) < options.count:
-                with ThreadPoolExecutor(1, initializer=claim, initargs=(device,)) as thread:
-                    thread.submit(_run, options, drawing, device, journal, bar).result()
+                writer = WRITERS[options.writer]() if options.writer in WRITERS else _model(options, bar)
+                write_batches(drawing, writer, journal, options.count, options.seed, bar)
         finally:
             kept = sum(row["ok"] for row in journal.rows)
             counts = {"messages": len(journal.rows), "that say every value": kept, "functions": len(drawing)}
-            said = {"writer": options.writer, "dtype": options.dtype, "seed": options.seed, "count": options.count}
-            said["eval"] = list(options.evaluation)
-            write_manifest(options.out, "synthesise", said, [*sources, *files], counts)
+            if journal.rows:
+                said |= {"count": options.count, "eval": list(options.evaluation)}
+                write_manifest(options.out, "synthesise", said, [*sources, *files], counts)
     return [f"{kept} of {len(journal.rows)} messages say every value; {len(drawing)} functions were drawn from"]
 
 
-def _run(options: SynthesiseOptions, drawing: Drawing, device: Device, journal: Journal, bar: Progress) -> None:
+def _model(options: SynthesiseOptions, bar: Progress) -> Writes:
     from oospec_async.models.fetch import resolve
-    from oospec_async.models.load import load
+    from oospec_async.models.load import check_device, load
     from oospec_async.training.writer import Writer
 
+    device, _ = parse_devices(options.devices or default_devices())
+    check_device(device.torch_name)
     files = resolve(options.writer)
-    bar.console.print(f"writer: {files.line}", style="dim", markup=False)
+    bar.console.print(f"writer: {files.line}", style="dim", markup=False, soft_wrap=True)
+    claim(device)
     loaded = load(files.path, name=options.writer, dtype=options.dtype, device=device.torch_name)
-    writer = Writer(loaded.model, loaded.tokenizer, options.writer)
-    write_batches(drawing, writer, journal, options.count, options.seed, bar)
+    return Writer(loaded.model, loaded.tokenizer, options.writer)

@@ -16,7 +16,7 @@ from oospec_async.request import Json, Request, parse_request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.training.endpoint import Endpoint
-from oospec_async.training.manifest import write_manifest
+from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.readers.base import Object
 from oospec_async.training.reply import REFUSED, Reply, Teacher, asked
 from oospec_async.training.stage import Journal, check_output, progress, read_lines
@@ -65,7 +65,9 @@ async def opened(options: TeachOptions, bar: Progress) -> AsyncIterator[Teacher]
         target=options.teacher, sidecar=None, devices=options.devices, dtype=options.dtype, method="toolspec"
     )
     # The engine drafts, and its outputs are the target's own: the same as plain greedy decoding, sooner.
-    async with Engine.open(config, lambda line: bar.console.print(line, style="dim", markup=False)) as engine:
+    async with Engine.open(
+        config, lambda line: bar.console.print(line, style="dim", markup=False, soft_wrap=True)
+    ) as engine:
         yield EngineTeacher(engine)
 
 
@@ -77,8 +79,15 @@ async def teach(options: TeachOptions, opening: Opening = opened) -> None:
     """
     check_output(options.out, options.requests)
     requests = _requests(options)
-    with Journal(options.out) as journal, progress() as bar:
-        done = {(row.get("id"), row.get("asked")) for row in journal.rows}
+    said = {
+        "teacher": options.teacher,
+        "model": options.model,
+        "dtype": options.dtype,
+        "max_new_tokens": options.max_new_tokens,
+    }
+    check_goes_on(options.out, "teach", said)
+    with Journal(options.out, "id", "asked", "calls", "finish") as journal, progress() as bar:
+        done = {(row["id"], row["asked"]) for row in journal.rows}
         left = [request for request in requests if (request.id, asked(request)) not in done]
         task = bar.add_task("requests", total=len(requests), completed=len(requests) - len(left))
         try:
@@ -88,7 +97,8 @@ async def teach(options: TeachOptions, opening: Opening = opened) -> None:
                         journal.add(await _answered(teacher, request))
                         bar.advance(task)
         finally:
-            _conclude(options, journal.rows)
+            if journal.rows:
+                write_manifest(options.out, "teach", said, [options.requests], _counts(journal.rows))
 
 
 async def _answered(teacher: Teacher, request: Request) -> Object:
@@ -109,13 +119,6 @@ def _requests(options: TeachOptions) -> list[Request]:
     return [request.model_copy(update={"max_new_tokens": options.max_new_tokens}) for request in requests]
 
 
-def _conclude(options: TeachOptions, rows: Sequence[Object]) -> None:
-    finishes: Json = dict(sorted(Counter(str(row.get("finish")) for row in rows).items()))
-    counts = {"requests": len(rows), "with calls": sum(bool(row.get("calls")) for row in rows), "finish": finishes}
-    said = {
-        "teacher": options.teacher,
-        "model": options.model,
-        "dtype": options.dtype,
-        "max_new_tokens": options.max_new_tokens,
-    }
-    write_manifest(options.out, "teach", said, [options.requests], counts)
+def _counts(rows: Sequence[Object]) -> dict[str, Json]:
+    finishes: Json = dict(sorted(Counter(str(row["finish"]) for row in rows).items()))
+    return {"requests": len(rows), "with calls": sum(bool(row["calls"]) for row in rows), "finish": finishes}

@@ -7,6 +7,7 @@ from pathlib import Path
 import peft
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from helpers import tiny
 from oospec_async.errors import OospecError
@@ -54,6 +55,14 @@ def test_an_adapter_for_another_base_is_refused_by_name(base: Path, tmp_path: Pa
 
 def test_an_adapter_of_other_shapes_is_refused(base: Path, tmp_path: Path) -> None:
     adapter_for(tiny.random_model("qwen3"), "", tmp_path / "adapter")
+    with pytest.raises(OospecError, match="does not fit"):
+        load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
+
+
+def test_an_adapter_that_lacks_layers_is_refused(base: Path, tmp_path: Path) -> None:
+    adapter_for(tiny.random_model("llama"), "", tmp_path / "adapter")
+    weights = tmp_path / "adapter" / "adapter_model.safetensors"
+    save_file({key: value for key, value in load_file(weights).items() if "layers.1" not in key}, weights)
     with pytest.raises(OospecError, match="does not fit"):
         load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
 

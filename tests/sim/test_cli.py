@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -152,10 +154,12 @@ def test_a_damaged_trace_is_one_line_with_file_and_field(
         ((), "--trace"),
         (("--placement", "splitt"), "did you mean 'split'"),
         (("--method", "oospek"), "did you mean 'oospec'"),
-        (("--load", "poisson:rate=-1"), "rate must be above 0"),
+        (("--load", "poisson:rate=-1"), "rate must be from 0.0001"),
         (("--scale-sidecar", "0"), "scale_sidecar"),
         (("--set", "link_latensy=1"), "did you mean 'link_latency'"),
         (("--set", "link_latency"), "FIELD=VALUE"),
+        (("--set", "method=ar"), "--set method: it has an option of its own; write --method"),
+        (("--set", "scale_sidecar=2"), "write --scale-sidecar"),
         (("--seed", "-1"), "--seed"),
         (("--fast",), "--fast"),
         (("--report", "/nowhere/r.html"), "/nowhere"),
@@ -199,3 +203,70 @@ def test_a_full_disk_under_stdout_is_one_line(good: Path) -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "stdout" in done.stderr
+
+
+def test_the_colocated_trace_is_never_written_over(refused: Callable[..., str], good: Path, tmp_path: Path) -> None:
+    other = tmp_path / "o.json"
+    other.write_bytes(good.read_bytes())
+    for option in ("--report", "--timeline"):
+        assert "another file" in refused("--trace", str(good), "--colocated", str(other), option, str(other))
+    assert other.read_bytes() == good.read_bytes()
+
+
+def into(stdout: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """With a closed or a full stdout."""
+    command = [sys.executable, "-c", "from sim.entry import main; main()", *arguments]
+    if stdout == "closed":
+        read, out = os.pipe()
+        os.close(read)
+    else:
+        out = os.open("/dev/full", os.O_WRONLY)
+    try:
+        return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    finally:
+        os.close(out)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--check", "T"), ("--trace", "T"), ("fidelity", "--help")])
+def test_whoever_closes_stdout_has_enough(good: Path, arguments: tuple[str, ...]) -> None:
+    done = into("closed", *(str(good) if each == "T" else each for each in arguments))
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_a_check_into_a_full_stdout_is_one_line(good: Path) -> None:
+    done = into("full", "--check", str(good))
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line == "oospec-sim: stdout: cannot write: No space left on device"
+
+
+def test_names_in_a_trace_steer_no_terminal(good: Path, tmp_path: Path) -> None:
+    def rename(content: dict[str, Any]) -> None:
+        content["provenance"]["target"]["name"] = "a\x1b[31mb"
+        content["provenance"]["parts"]["hints"]["how"] = "c\x9b1md"
+        for each in content["requests"]:
+            each["method"] = "sche\x1b[2Jma"
+
+    done = run("--trace", str(changed(good, tmp_path, rename)), "--method", "ar,sche\x1b[2Jma")
+    assert done.returncode == 0, done.stderr
+    assert "sche\\x1b[2Jma" in done.stdout
+    assert not {"\x1b", "\x9b"} & set(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize("width", [20, 40, 62, 150])
+def test_no_figure_is_cut_on_a_narrow_terminal(width: int) -> None:
+    from rich.console import Console
+
+    from sim.columns import Column, print_columns
+
+    figures = [Column(f"method{i}", [f"{i}.23 ms", f"{i}4%"]) for i in range(6)]
+    out = Console(width=width, file=io.StringIO())
+    print_columns(out, "title", [Column("", ["latency, mean", "busy"])], figures, gap=2)
+    assert isinstance(out.file, io.StringIO)
+    text = out.file.getvalue()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    if width >= 40:
+        assert all(f"{i}.23 ms" in text and f"{i}4%" in text and f"method{i}" in text for i in range(6))
+        assert text.count("latency, mean") == {40: 3, 62: 2, 150: 1}[width]

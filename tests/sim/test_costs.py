@@ -48,6 +48,13 @@ def test_without_any_host_samples_the_host_takes_no_time() -> None:
     assert HostSample(request="r", seconds=0).seconds == 0
 
 
+@pytest.mark.parametrize("seconds", [1e10, 1e300, float("inf"), float("nan")])
+def test_a_time_that_does_not_fit_is_refused_rather_than_wrapped(seconds: float) -> None:
+    assert whole_ns([1e6]) == [10**15]
+    with pytest.raises(OospecError, match="timing"):
+        forward_ns([0.1, seconds])
+
+
 def test_forwards_take_a_nanosecond_at_least() -> None:
     assert forward_ns([0.0, 1e-12, 1.5e-9, 1.0]) == [1, 1, 2, 10**9]
     assert whole_ns(0.0) == [0]

@@ -143,3 +143,8 @@ def test_events_are_those_that_a_live_engine_records() -> None:
     target = [e for e in events if e.track == "target" and e.method == "oospec"]
     steps = sorted([*host, *target], key=lambda e: (e.start_ns, e.end_ns))
     assert all(a.end_ns == b.start_ns for a, b in zip(steps, steps[1:], strict=False))  # noqa: RUF007
+
+
+def test_a_report_of_an_infinitely_fast_sidecar_has_no_infinities(tmp_path: Path) -> None:
+    text = page(tmp_path, ("toolspec", "oospec"), named(nasty=False), scale_sidecar="inf")
+    assert all("Infinity" not in json.dumps(figure) for figure in figures(text))

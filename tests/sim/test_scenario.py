@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from oospec_async.errors import OospecError
@@ -14,7 +16,7 @@ from sim.spelling import text_of
 def test_values_may_be_text_or_of_their_own_kind() -> None:
     read = scenario_of({"scale_sidecar": "0.5", "targets": "4", "sidecars": 2, "link_latency": 0.001, "jitter": "true"})
     assert read == Scenario(scale_sidecar=0.5, targets=4, sidecars=2, link_latency=0.001, jitter=True)
-    assert scenario_of({"link_latency": "recorded"}, Scenario(link_latency=1.0)).link_latency is None
+    assert scenario_of({"link_latency": "recorded"}).link_latency is None
     assert scenario_of({"scale_sidecar": "inf"}).scale_sidecar == float("inf")
 
 
@@ -23,31 +25,60 @@ def test_values_may_be_text_or_of_their_own_kind() -> None:
     [
         ({"placement": "splitt"}, "did you mean 'split'"),
         ({"placement": "fraction:shar=0.2"}, "did you mean 'share'"),
-        ({"placement": "fraction:share=2"}, "between 0 and 1"),
+        ({"placement": "fraction:share=2"}, "share must be from 0.001 to 0.999"),
         ({"placement": "fraction:share=nan"}, "finite"),
         ({"placement": "fraction:share=some"}, "number"),
         ({"placement": "split:x=1"}, "no parameters"),
         ({"placement": "tensor-parallel:ways=1.5"}, "whole number"),
-        ({"placement": "shared-fair:target_slowdown=0.5"}, "1 or more"),
+        ({"placement": "shared-fair:target_slowdown=0.5"}, "from 1 to 1000"),
         ({"placement": 3}, "must be text"),
         ({"load": "poison:rate=1"}, "did you mean 'poisson'"),
         ({"load": "poisson"}, "rate is missing"),
-        ({"load": "poisson:rate=0"}, "above 0"),
-        ({"scale_sidecar": 0}, "above 0"),
-        ({"scale_sidecar": "nan"}, "above 0"),
-        ({"scale_sidecar": True}, "above 0"),
-        ({"link_latency": -1}, "at least 0"),
-        ({"link_bandwidth": "wide"}, "above 0"),
-        ({"targets": 0}, "whole number of at least 1"),
+        ({"load": "poisson:rate=0"}, "rate must be from 0.0001"),
+        ({"scale_sidecar": 0}, "must be a number from 1e-09 to 1e\\+09, or inf"),
+        ({"scale_sidecar": "nan"}, "must be a number"),
+        ({"scale_sidecar": True}, "must be a number"),
+        ({"link_latency": -1}, "from 0"),
+        ({"link_bandwidth": "wide"}, "from 1e-09 to"),
+        ({"targets": 0}, "whole number from 1"),
         ({"seed": -1}, "whole number"),
         ({"jitter": "yes"}, "true or false"),
         ({"scale_sidcar": 1}, "did you mean 'scale_sidecar'"),
         ({"placement": "shared", "targets": 4, "sidecars": 2}, "sidecars must equal targets"),
+        ({"placement": "shared-fair:target_slowdown=0"}, "target_slowdown must be from 1"),
+        ({"placement": "shared-fair:target_slowdown=1e308"}, "target_slowdown must be from 1"),
+        ({"placement": "fraction:share=1e-320"}, "share must be from"),
+        ({"placement": "tensor-parallel:communication=1e308"}, "communication must be from"),
+        ({"placement": "tensor-parallel:ways=" + "9" * 400}, "ways must be from 1 to 1000, not a number of more than"),
+        ({"placement": "tensor-parallel:ways=" + "9" * 5000}, "whole number, not '9{29}…"),
+        ({"load": "poisson:rate=1e-300"}, "rate must be from"),
+        ({"load": "recorded:speed=1e-320"}, "speed must be from"),
+        ({"scale_sidecar": "1e-320"}, "must be a number from"),
+        ({"scale_sidecar": "-inf"}, "must be a number from"),
+        ({"scale_sidecar": 10**400}, "must be a number from"),
+        ({"link_latency": 1e300}, "must be a number from"),
+        ({"link_latency": "inf"}, "must be a number from"),
+        ({"link_bandwidth": 1e-320}, "must be a number from"),
+        ({"targets": "9" * 5000}, "whole number from 1"),
+        ({"targets": 1.5}, "whole number from 1"),
+        ({"seed": 10**5000}, "whole number from 0"),
     ],
 )
 def test_what_a_field_cannot_have_is_refused_and_named(values: dict[str, object], said: str) -> None:
-    with pytest.raises(OospecError, match=said):
+    with pytest.raises(OospecError, match=said) as refused:
         scenario_of(values)
+    assert len(str(refused.value)) < 200
+
+
+def test_an_infinite_speed_is_text_in_json() -> None:
+    made = scenario_of({"scale_sidecar": "inf"})
+    assert json.loads(json.dumps(made.as_json(), allow_nan=False))["scale_sidecar"] == "inf"
+    assert "scale_sidecar=inf" in made.label
+
+
+@pytest.mark.parametrize(("placement", "sidecars"), [("split", 1), ("shared", 4), ("shared-fair", 4)])
+def test_a_shared_device_has_a_sidecar_for_every_target(placement: str, sidecars: int) -> None:
+    assert scenario_of({"placement": placement, "targets": 4}).sidecars == sidecars
 
 
 def test_text_of_a_placement_or_load_reads_back() -> None:

@@ -1,50 +1,24 @@
-"""Studies: grids, assertions, workers, and going on after an interruption."""
+"""Studies: grids, assertions and workers."""
 
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from helpers.sim_traces import random_requests, trace
+from helpers.sim_studies import STUDY, make_study
+from helpers.sim_studies import run_study as run
 from oospec_async.errors import OospecError
-from oospec_async.trace import write_trace
 from sim.cli import main
 from sim.study.rows import Rows
 from sim.study.spec import read_study
 
-STUDY = """
-name = "Speeds | links"
-about = "A small grid."
-trace = "t.json"
-[grid]
-scale_sidecar = [0.1, 1, 10]
-method = ["toolspec", "oospec"]
-[[assert]]
-that = "speedup_vs_toolspec.mean >= 1"
-[[assert]]
-that = "wave_hidden.p50 >= 0.5"
-where = { method = "oospec", scale_sidecar = 10 }
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_trace(trace(random_requests(6, 2), noise=0.1), tmp_path / "t.json")
-    (tmp_path / "s.toml").write_text(STUDY)
-    return tmp_path
-
-
-def run(folder: Path, *arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    code = f"import sys; sys.path[:0] = {[path] if path else []!r}; from sim.entry import main; main()"
-    command = [sys.executable, "-c", code, "study", "s.toml", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+    return make_study(tmp_path)
 
 
 def test_a_study_that_holds_ends_with_0_and_leaves_nothing_behind(folder: Path) -> None:
@@ -107,6 +81,11 @@ def test_markdown_is_appended(folder: Path) -> None:
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = []", "grid.scale_sidecar"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = 3", "grid.scale_sidecar"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = [1, 1]", "twice"),
+        ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = [1, 1.0]", "twice: 1.0"),
+        ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = [1, '1']", "twice: '1'"),
+        ("scale_sidecar = [0.1, 1, 10]", "placement = ['fraction', 'fraction:share=0.25']", "twice"),
+        ("scale_sidecar = [0.1, 1, 10]", f"seed = {list(range(60000))}", "120000 combinations; at most 100000"),
+        ("scale_sidecar = 10 }", "placement = 'shared', targets = 4 }", "no scenario of the grid has"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidcar = [1]", "did you mean 'scale_sidecar'"),
         ("scale_sidecar = [0.1, 1, 10]", "placement = ['splitt']", "did you mean 'split'"),
         ('trace = "t.json"', "", "trace is missing"),
@@ -198,32 +177,56 @@ def test_rows_of_another_study_are_not_touched(folder: Path) -> None:
         Rows(folder / "nowhere" / "r.jsonl", read_study(folder / "s.toml"))
 
 
-def waits_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+@pytest.mark.parametrize("option", ["--report", "--markdown", "--rows"])
+@pytest.mark.parametrize("key", ["trace", "colocated", "study"])
+def test_what_a_study_reads_is_never_written_over(folder: Path, option: str, key: str) -> None:
+    content = (folder / "t.json").read_bytes()
+    (folder / "o.json").write_bytes(content)
+    text = STUDY.replace('trace = "t.json"', 'trace = "t.json"\ncolocated = "o.json"')
+    (folder / "s.toml").write_text(text)
+    victim = {"trace": "t.json", "colocated": "o.json", "study": "s.toml"}[key]
+    done = run(folder, option, victim)
+    assert done.returncode == 2
+    assert f"{option} {victim}: is read or written already" in done.stderr
+    assert (folder / "t.json").read_bytes() == (folder / "o.json").read_bytes() == content
+    assert (folder / "s.toml").read_text() == text
+    assert run(folder, "--report", "s.rows.jsonl").returncode == 2
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_an_interrupted_study_goes_on_from_where_it_was(folder: Path, workers: str) -> None:
-    seeds = ", ".join(str(seed) for seed in range(120))
+def test_a_name_is_not_taken_for_markup_and_steers_no_terminal(folder: Path) -> None:
+    (folder / "s.toml").write_text(STUDY.replace("Speeds | links", "a [/b] \\u001b]0;x"))
+    done = run(folder)
+    assert done.returncode == 0, done.stderr
+    assert "a [/b] \\x1b]0;x: 6 scenarios" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_nothing_stays_of_a_study_that_did_nothing(folder: Path) -> None:
+    assert run(folder, "--workers", "many").returncode == 2
+    assert sorted(path.name for path in folder.iterdir()) == ["s.toml", "t.json"]
+
+
+def test_targets_and_sidecars_can_vary_on_a_shared_device(folder: Path) -> None:
+    """What the placement cannot have is left out, and said; a condition is read field by field."""
     (folder / "s.toml").write_text(
-        f'name = "long"\ntrace = "t.json"\n[scenario]\njitter = true\n[grid]\nseed = [{seeds}]\n'
+        'trace = "t.json"\n[grid]\nplacement = ["split", "shared"]\ntargets = [1, 4]\nsidecars = [1, 4]\n'
+        '[[assert]]\nthat = "devices == 4"\nwhere = { placement = "shared", targets = 4 }\n'
     )
-    code = "from sim.entry import main; main()"
-    command = [sys.executable, "-c", code, "study", "s.toml", "--json", "--workers", workers]
-    kept = folder / "s.rows.jsonl"
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        waits_for(lambda: kept.exists() and len(kept.read_bytes().splitlines()) > 3)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert out == ""
-    assert "Traceback" not in err
-    assert "the same command goes on from there" in err
-    finished = len(kept.read_bytes().splitlines()) - 1
-    assert f"{finished} of 120" in err
-    again = run(folder, "--json", "--workers", "1")
-    assert len(json.loads(again.stdout)["rows"]) == 120
-    assert not kept.exists()
+    done = run(folder, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "2 of 8 combinations are left out: " in done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["rows"]) == 6
+    assert any("2 of 8 combinations" in note for note in found["notes"])
+    (folder / "s.toml").write_text('trace = "t.json"\n[grid]\nplacement = ["shared"]\ntargets = [1, 4]\n')
+    assert [r["scenario"]["sidecars"] for r in json.loads(run(folder, "--json").stdout)["rows"]] == [1, 4]
+
+
+def test_an_endless_speed_is_an_axis_like_others(folder: Path) -> None:
+    (folder / "s.toml").write_text(
+        STUDY.replace("[0.1, 1, 10]", "[1, 10, inf]").replace("scale_sidecar = 10 }", "scale_sidecar = inf }")
+    )
+    done = run(folder, "--json", "--report", "r.html")
+    assert done.returncode == 0, done.stderr
+    assert "Infinity" not in done.stdout + (folder / "r.html").read_text()
+    assert json.loads(done.stdout)["rows"][-1]["scenario"]["scale_sidecar"] == "inf"

@@ -9,29 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from helpers.command import train_command
 from helpers.training import asking, call, function, read_back, seal_tools, write_rows
-from oospec_async.training import cli
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["oospec-train", *map(str, arguments)])
-    try:
-        cli.main()
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
-
-
-def test_stages_follow_one_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stages_follow_one_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write_rows(tmp_path / "chats.jsonl", asking("a", function("f", "x"), gold=[call("f", x="1")]))
     evaluation = write_rows(tmp_path / "eval.jsonl", asking("b", function("g"), gold=[call("g")]))
     requests, varied, rows = (tmp_path / name for name in ("requests.jsonl", "varied.jsonl", "rows.jsonl"))
     stage = ["sources", "--train", f"openai:{source}", "--eval", f"openai:{evaluation}", "--out", requests]
-    assert run(monkeypatch, *stage) == 0
-    assert run(monkeypatch, "vary", "--requests", requests, "--out", varied) == 0
-    assert run(monkeypatch, "rows", "--requests", varied, "--eval", f"openai:{evaluation}", "--out", rows) == 0
+    assert train_command(*stage) == 0
+    assert train_command("vary", "--requests", requests, "--out", varied) == 0
+    assert train_command("rows", "--requests", varied, "--eval", f"openai:{evaluation}", "--out", rows) == 0
     assert [line["id"] for line in read_back(rows)] == ["id-a", "id-b"]
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -62,7 +51,7 @@ def test_what_a_user_can_mend_is_one_line(
     reason: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(monkeypatch, *arguments) == 2
+    assert train_command(*arguments) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("oospec-train: ")
     assert reason in captured.err
@@ -76,9 +65,10 @@ def test_stages_that_need_no_model_import_no_torch(tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from oospec_async.training import cli, endpoint, offer, rows, sources, teach, vary\n"
+        "from oospec_async.training import cli, endpoint, offer, rows, sources, synthesise, teach, vary\n"
         "folder = Path(sys.argv[1])\n"
         "sources.sources_file([f'openai:{folder}/in.jsonl', f'seal-tools:{folder}/dev.jsonl'], [], folder / 'a')\n"
+        "synthesise.synthesise(synthesise.SynthesiseOptions('phrases', folder, folder / 'm', 3))\n"
         "vary.vary_file(folder / 'a', 0, folder / 'b')\n"
         "rows.rows_file([folder / 'b'], [], [], folder / 'c')\n"
         "print(sorted(name for name in ('torch', 'transformers') if name in sys.modules))\n"

@@ -56,6 +56,14 @@ def test_without_an_expected_call_a_request_says_nothing() -> None:
     assert score.requests == 0
 
 
+def test_nulls_of_every_function_on_offer_are_counted_too() -> None:
+    score = Score()
+    judge(REQUEST, [guess("get_weather", "days", "alerts", city="Paris", unit="celsius")], [PARIS], score)
+    assert score.all_nulls == {"hit": 1 + len(tiny.ORDER.slots), "false": 1}
+    judge(REQUEST, [guess("get_order", "address", id=3)], [PARIS], score)
+    assert score.all_nulls == {"hit": 1 + 3 + 1 + 2, "missed": 1, "false": 1 + 2}
+
+
 def test_values_are_equal_as_json() -> None:
     assert same([1, {"a": 2.0}], [[1.0, {"a": 2}]])
     assert not same(True, [1])

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from helpers import tiny
+from oospec_async.training.loss import weighted_loss
 from oospec_async.training.pack import pack, sampled
 from oospec_async.training.readers.base import Notes
 from oospec_async.training.rows import questions
-from oospec_async.training.train import weighted_loss
 from oospec_async.wave.questions import prefix
 
 REQUEST = tiny.request("Weather in Paris and Rome?", tools=(tiny.WEATHER, tiny.TIME))

@@ -60,6 +60,25 @@ def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path, text: str, 
     Journal(path).__exit__()
 
 
+def test_a_file_of_another_stage_is_refused_and_stays(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "out.jsonl", {"id": 1, "ok": True}, {"id": 2})
+    path.write_bytes(path.read_bytes() + b"{torn")
+    before = path.read_bytes()
+    with pytest.raises(OospecError, match=r"out.jsonl:2: ok: missing; this file is not of this stage; name another"):
+        Journal(path, "id", "ok")
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_was_begun_and_failed_before_its_first_line_is_removed(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_text("")
+    for path in (old, new):
+        with pytest.raises(KeyboardInterrupt), Journal(path):
+            raise KeyboardInterrupt
+    assert old.exists()
+    assert not new.exists()
+
+
 def test_lines_are_read_while_they_are_written(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "in.jsonl", {"id": 1}, {"id": 2})
     path.write_text(path.read_text() + '{"id": 3')

@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.progress import Progress
 
-from helpers.training import read_back, seal_tools
+from helpers.training import SEAL, asking, function, read_back, seal_tools, write_rows
+from oospec_async.errors import OospecError
 from oospec_async.training.decontaminate import Evaluation
 from oospec_async.training.drawing import Drawing, Message, mentions
+from oospec_async.training.phrases import Phrases
 from oospec_async.training.readers.seal_pool import read_pool
 from oospec_async.training.stage import Journal
-from oospec_async.training.synthesise import BATCH, batch, message_row, write_batches
+from oospec_async.training.synthesise import BATCH, SynthesiseOptions, batch, message_row, synthesise, write_batches
 from oospec_async.training.widen import EXTRAS
 
 
@@ -136,6 +138,67 @@ def test_a_file_that_was_interrupted_ends_up_the_same(tmp_path: Path, drawing: D
     assert len(rows) == 3 * BATCH + 5
     assert [row["text"].split(":")[0] for row in rows[::BATCH]] == ["100000", "100001", "100002", "100003"]
     assert rows[0].keys() == {"ok", "text", "field", "function", "values"}
+
+
+def test_phrases_need_no_model_and_say_what_a_batch_asks_for(tmp_path: Path, drawing: Drawing) -> None:
+    out = tmp_path / "messages.jsonl"
+    options = SynthesiseOptions("phrases", tmp_path, out, 2 * BATCH + 3, seed=77)
+    assert synthesise(options)[0].endswith("6 functions were drawn from")
+    expected = []
+    for number in range(3):
+        tasks = batch(drawing, 77, number)
+        messages = Phrases().write([task.text for task in tasks], 7_700_000 + number)
+        expected += [message_row(task, message) for task, message in zip(tasks, messages, strict=True)]
+    rows = read_back(out)
+    assert rows == expected[: 2 * BATCH + 3]
+    assert sum(row["ok"] for row in rows) > 0.9 * len(rows)
+    manifest = json.loads((tmp_path / "messages.jsonl.manifest.json").read_text())
+    assert manifest["options"] == {"writer": "phrases", "seed": 77, "count": 2 * BATCH + 3, "eval": []}
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ('Find songs\nartist = "Nina Simone"\nmaxCount = 3', ["ind songs", "Nina Simone", "3"]),
+        ("Mow, twice\nheight = 2\nand\nheight = 3", ["ow", "2", "; then", "3"]),
+        ('Tag it\ntags = ["a", "b", "c"]\nloud = false', ["ag it", "a, b and c", "without loud"]),
+        ("List tools\n", ["ist tools"]),
+    ],
+)
+def test_phrases_are_one_sentence_with_every_value(task: str, expected: list[str]) -> None:
+    for seed in range(20):
+        (message,) = Phrases().write([task], seed)
+        assert message.finished
+        assert "\n" not in message.text
+        text = message.text.replace('"', "")  # some values are quoted
+        places = [text.find(part) for part in expected]
+        assert places == sorted(places)
+        assert places[0] >= 0
+
+
+def test_a_file_goes_on_as_it_was_begun(tmp_path: Path, drawing: Drawing) -> None:
+    out = tmp_path / "messages.jsonl"
+    synthesise(SynthesiseOptions("phrases", tmp_path, out, 3))
+    with pytest.raises(OospecError, match="was begun with seed 0, not 1; name another --out"):
+        synthesise(SynthesiseOptions("phrases", tmp_path, out, 5, seed=1))
+    with pytest.raises(OospecError, match="was begun with writer 'phrases', not 'other'"):
+        synthesise(SynthesiseOptions("other", tmp_path, out, 5))
+    synthesise(SynthesiseOptions("phrases", tmp_path, out, 5))
+    assert len(read_back(out)) == 5
+
+
+def test_a_writer_that_is_not_there_leaves_no_file(tmp_path: Path, drawing: Drawing) -> None:
+    out = tmp_path / "messages.jsonl"
+    with pytest.raises(OospecError, match="no such directory"):
+        synthesise(SynthesiseOptions("./none", tmp_path, out, 3, devices="cpu"))
+    assert not out.exists()
+
+
+def test_without_a_function_to_draw_nothing_is_written(tmp_path: Path, drawing: Drawing) -> None:
+    names = [function(tool["api_name"]) for tool in SEAL]
+    known = write_rows(tmp_path / "eval.jsonl", asking("a", *names, gold=[]))
+    with pytest.raises(OospecError, match="no function can be drawn that no --eval set has"):
+        synthesise(SynthesiseOptions("phrases", tmp_path, tmp_path / "out", 3, [f"openai:{known}"]))
 
 
 def test_a_batch_does_not_depend_on_those_before(drawing: Drawing) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from dataclasses import replace
 from pathlib import Path
@@ -105,9 +106,64 @@ def test_an_adapter_can_be_begun_with(rows: Path, tmp_path: Path) -> None:
 
 
 def test_requests_that_are_too_long_are_counted(rows: Path, tmp_path: Path) -> None:
-    reports = run(trainer(rows, tmp_path, recipe=replace(RECIPE, longest=20)))
-    assert reports[-1].left_out == 12
-    assert reports[-1].tokens == 0
+    lines = read_lines(rows)
+    long = copy.deepcopy(next(row for row in lines if row.data["split"] == "train"))
+    long.data["request"]["messages"][0]["content"] *= 30
+    options = TrainOptions(RECIPE, 0, tmp_path)
+    reports = run(Trainer(tiny.random_model("llama"), tiny.codec(), [*lines, long, long, long], options))
+    assert reports[-1].left_out == 3 * RECIPE.epochs
+    assert reports[-1].tokens > 0
+    with pytest.raises(OospecError, match="has an answer to train on within 400 tokens"):
+        Trainer(tiny.random_model("llama"), tiny.codec(), [long], options)
+
+
+def test_without_a_development_split_that_fits_the_last_adapter_is_kept(rows: Path, tmp_path: Path) -> None:
+    lines = [row for row in read_lines(rows) if row.data["split"] == "train"]
+    long = copy.deepcopy(lines[0])
+    long.data["split"] = "dev"
+    long.data["request"]["messages"][0]["content"] *= 30
+    options = TrainOptions(RECIPE, 0, tmp_path)
+    reports = run(Trainer(tiny.random_model("llama"), tiny.codec(), [*lines, long], options))
+    assert reports[-1].dev_loss is None
+    assert weights(tmp_path)
+
+
+def test_losses_of_all_runs_are_remembered_and_the_best_adapter_is_kept(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oospec_async.training.train._DEV_EVERY", 1)
+    first = trainer(rows, tmp_path)
+    reports = first.run()
+    for _ in range(2):
+        next(reports)
+    reports.close()
+    second = trainer(rows, tmp_path)
+    second.resume()
+    losses = iter([9.0, 8.0, 8.5])  # of steps 3 to 5
+    monkeypatch.setattr(second, "_measure", lambda: next(losses, 9.5))
+    kept = []
+    for report in second.run():
+        kept.append((report.step, weights(tmp_path)))
+    assert [step for step, _ in second.history] == [1, 2, 3, 4, 5, 6]
+    assert second.history[:2] == first.history
+    assert len({digest for step, digest in kept}) == 1  # those of steps 1 and 2 were better than all later ones
+
+
+def test_a_run_that_gets_no_better_ends_early(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oospec_async.training.train._DEV_EVERY", 1)
+    monkeypatch.setattr("oospec_async.training.train._PATIENCE", 2)
+    made = trainer(rows, tmp_path)
+    losses = iter([1.0, 2.0, 3.0])
+    monkeypatch.setattr(made, "_measure", lambda: next(losses))
+    assert [report.step for report in made.run()] == [1, 2, 3, 3]
+
+
+def test_a_budget_ends_the_schedule(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter(range(0, 6000, 30))
+    monkeypatch.setattr("oospec_async.training.train.time.monotonic", lambda: float(next(seconds)))
+    options = TrainOptions(RECIPE, 0, tmp_path, budget=2.0)
+    made = Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_lines(rows), options)
+    assert [report.step for report in made.run()] == [1, 2, 3, 3]  # of six: the clock is read once a step, 30 s apart
 
 
 def test_rows_without_a_training_split_are_refused(rows: Path, tmp_path: Path) -> None:

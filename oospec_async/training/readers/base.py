@@ -16,7 +16,7 @@ from oospec_async.request import Json, Request
 T = TypeVar("T")
 Object = dict[str, Json]
 
-_WORDS: dict[type, str] = {list: "a list", dict: "an object", str: "text"}
+_WORDS: dict[type, str] = {list: "a list", dict: "an object", str: "text", bool: "true or false"}
 
 
 class Notes:
