@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, same_file
 from sim.methods import DEFAULT_METHODS
+from sim.output import to_nowhere, visible, writing
 from sim.scenario import scenario_of
 
 _PATH = click.Path(path_type=Path)
+_OPTIONS = ("method", "placement", "load", "scale-sidecar", "jitter", "seed")  # of fields of a scenario
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -63,7 +64,6 @@ def command(
     values: dict[str, object] = {name: value for name, value in named.items() if value is not None}
     base = scenario_of({**values, **_settings(settings), **({"jitter": True} if jitter else {})}, what="options")
     names = [name.strip() for name in methods.split(",")] if methods is not None else None
-    _check_outputs(trace, {"--report": report, "--timeline": timeline})
     from sim.run import Options, run
 
     run(Options(trace, base, names, colocated=colocated, as_json=as_json, report=report, timeline=timeline))
@@ -82,7 +82,6 @@ def study(
     study: Path, workers: str, as_json: bool, report: Path | None, markdown: Path | None, rows: Path | None
 ) -> None:
     """Run all scenarios of STUDY.toml and check its assertions; exit code 1 if one fails."""
-    _check_outputs(study, {"--report": report, "--markdown": markdown, "--rows": rows})
     from sim.study.run import StudyOptions, run_study
 
     sys.exit(run_study(StudyOptions(study, workers, as_json, report, markdown, rows)))
@@ -105,6 +104,8 @@ def _settings(settings: Sequence[str]) -> dict[str, object]:
         name, equals, value = setting.partition("=")
         if not equals:
             raise OospecError(f"--set {setting}: write FIELD=VALUE, such as link_latency=0.001")
+        if (option := name.strip().replace("_", "-")) in _OPTIONS:
+            raise OospecError(f"--set {name.strip()}: it has an option of its own; write --{option}")
         values[name.strip()] = value.strip()
     return values
 
@@ -114,22 +115,11 @@ def _check(path: Path) -> int:
 
     problems = check_trace(path)
     for problem in problems:
-        click.echo(f"oospec-sim: {problem}", err=True)
+        click.echo(f"oospec-sim: {visible(problem)}", err=True)
     if not problems:
-        click.echo(f"{path}: fine")
+        with writing():
+            click.echo(f"{path}: fine")
     return 2 if problems else 0
-
-
-def _check_outputs(source: Path, outputs: dict[str, Path | None]) -> None:
-    """Before any work: what could not be written after it, and what must not be written over."""
-    seen: list[Path] = [source]
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        if any(same_file(path, other) for other in seen):
-            raise OospecError(f"{option} {path}: is read or written already; name another file")
-        check_writable(path, option)
-        seen.append(path)
 
 
 def main() -> None:
@@ -138,12 +128,18 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not cost the results
             stream.reconfigure(errors="backslashreplace")
     try:
-        command.main(standalone_mode=False)
+        # Not by click's own main: where stdout is closed, it ends with the code of a failed assertion.
+        with command.make_context("oospec-sim", sys.argv[1:]) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as ended:  # after --help
+        sys.exit(ended.exit_code)
+    except BrokenPipeError:  # of --help: whoever reads has enough
+        to_nowhere()
     except click.ClickException as error:
-        click.echo(f"oospec-sim: {' '.join(error.format_message().split())}", err=True)
+        click.echo(f"oospec-sim: {visible(' '.join(error.format_message().split()))}", err=True)
         sys.exit(2)
     except OospecError as error:
-        click.echo(f"oospec-sim: {error}", err=True)
+        click.echo(f"oospec-sim: {visible(str(error))}", err=True)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         click.echo("oospec-sim: interrupted", err=True)

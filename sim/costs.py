@@ -22,6 +22,7 @@ from sim.recording import Recording
 from sim.surface import Floats, Surface, fit
 
 NS = 1_000_000_000
+_LONGEST = 1e9  # seconds; far more would not fit into 64 bits of nanoseconds
 
 COMMIT_SHARE = 0.15
 """Share of the host time between two forwards of the target that lies before the poll.
@@ -134,6 +135,9 @@ def forward_ns(seconds: npt.ArrayLike) -> list[int]:
 
 
 def whole_ns(seconds: npt.ArrayLike) -> list[int]:
-    """Whole nanoseconds, rounded."""
-    rounded: list[int] = np.rint(np.atleast_1d(np.asarray(seconds, dtype=np.float64)) * NS).astype(np.int64).tolist()
+    """Whole nanoseconds, rounded. Raises OospecError for what only a wild extrapolation can give: more than 10^9 s."""
+    values = np.atleast_1d(np.asarray(seconds, dtype=np.float64))
+    if len(values) and not float(values.max()) <= _LONGEST:
+        raise OospecError(f"timing: a forward would take {values.max():.3g} s; the trace's samples cannot be right")
+    rounded: list[int] = np.rint(values * NS).astype(np.int64).tolist()
     return rounded

@@ -20,26 +20,32 @@ class Noise:
     link: Floats
 
 
+@dataclass(frozen=True)
 class Jitter:
-    """The same seed, request and output position give every method the same draw: all have equal luck."""
+    """The same seed, request and output position give every method the same draw: all have equal luck.
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self._noises: dict[str, Noise] = {}
+    Every kind of time has a stream of its own, so that no draw depends on how long an output is, or on what was drawn
+    before.
+    """
+
+    seed: int
 
     def of(self, request: str, output: int) -> Noise:
-        """``output``: the request's output tokens."""
-        if request not in self._noises:
-            drawn = self._generator(request, 0).random(2 * output + 2)
-            self._noises[request] = Noise(drawn[:1], drawn[2 : output + 2], drawn[output + 2 :], drawn[1:2])
-        return self._noises[request]
+        """``output``: the request's output tokens, for which there are draws."""
+        return Noise(
+            prefill=self._draw(request, "prefill", 1),
+            verify=self._draw(request, "verify", output),
+            host=self._draw(request, "host", output),
+            link=self._draw(request, "link", 1),
+        )
 
     def wave(self, request: str, forwards: int) -> Floats:
         """For the forwards of a request's wave."""
-        return self._generator(request, 1).random(forwards)
+        return self._draw(request, "wave", forwards)
 
-    def _generator(self, request: str, what: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, zlib.crc32(request.encode("utf-8", "surrogatepass")), what])
+    def _draw(self, request: str, what: str, count: int) -> Floats:
+        keys = (zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in (request, what))
+        return np.random.default_rng([self.seed, *keys]).random(count)
 
 
 def pick(samples: Floats, draws: Floats) -> Floats:

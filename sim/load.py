@@ -8,10 +8,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from oospec_async.errors import OospecError
 from sim.costs import NS
 from sim.script import Script
-from sim.spelling import parse
+from sim.spelling import parse, within
 
 
 class Load(Protocol):
@@ -21,7 +20,11 @@ class Load(Protocol):
     about: ClassVar[str]
 
     def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int] | None:
-        """When each request arrives, in ns and ascending; None: as soon as a target is free."""
+        """When each request arrives, in ns; None: as soon as a target is free."""
+        ...
+
+    def doubt(self, scripts: Sequence[Script]) -> str | None:
+        """What a reader must know about these arrivals, if anything."""
         ...
 
 
@@ -31,6 +34,9 @@ class Closed:
     about: ClassVar[str] = "each target takes the next request when it is through with one"
 
     def arrivals(self, scripts: Sequence[Script], seed: int) -> None:
+        return None
+
+    def doubt(self, scripts: Sequence[Script]) -> None:
         return None
 
 
@@ -44,18 +50,20 @@ class Poisson:
     rate: float
 
     def __post_init__(self) -> None:
-        if self.rate <= 0:
-            raise OospecError(f"load poisson: rate must be above 0 requests per second, not {self.rate}")
+        within(self, "rate", 1e-4, 1e6, "load")
 
     def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int]:
         gaps = np.random.default_rng([seed, 0x10AD]).exponential(NS / self.rate, len(scripts))
         arrivals: list[int] = np.rint(np.cumsum(gaps)).astype(np.int64).tolist()
         return arrivals
 
+    def doubt(self, scripts: Sequence[Script]) -> None:
+        return None
+
 
 @dataclass(frozen=True)
 class Recorded:
-    """Arrivals of the trace, in its order of time; ``speed`` 2 brings them twice as fast."""
+    """Arrivals of the trace, the same for every method; ``speed`` 2 brings them twice as fast."""
 
     name: ClassVar[str] = "recorded"
     about: ClassVar[str] = "requests arrive as they did in the trace and queue for the targets"
@@ -63,11 +71,15 @@ class Recorded:
     speed: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.speed <= 0:
-            raise OospecError(f"load recorded: speed must be above 0, not {self.speed}")
+        within(self, "speed", 1e-6, 1e6, "load")
 
     def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int]:
         return [round(script.arrival_ns / self.speed) for script in scripts]
+
+    def doubt(self, scripts: Sequence[Script]) -> str | None:
+        if len(scripts) < 2 or len({script.arrival_ns for script in scripts}) > 1:
+            return None
+        return "load: the trace has no arrivals (all requests have the same); all arrive at once"
 
 
 LOADS: dict[str, type[Load]] = {load.name: load for load in (Closed, Poisson, Recorded)}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim.costs import NS
+from sim.devices import Span
 from sim.replay import Replay, Served
 
 Distribution = dict[str, float]
@@ -132,12 +133,30 @@ def _hints(served: Sequence[Served]) -> Figures:
 
 
 def _utilisation(replay: Replay) -> Distribution:
-    """Share of the run in which devices worked: all that hold a target, and all that hold a sidecar only."""
-    span, targets = replay.makespan, replay.devices.targets
-    shares = {"target": sum(device.occupied for device in targets) / (span * len(targets))}
-    others = [device for device in replay.devices.all if device not in targets]
-    if others:
-        shares["sidecar"] = sum(min(device.occupied, span) for device in others) / (span * len(others))
-    elif any(device.busy["sidecar"] for device in targets):
-        shares["sidecar"] = sum(device.busy["sidecar"] for device in targets) / (span * len(targets))
+    """Share of the run in which devices worked: all that hold a target, and all that hold a sidecar.
+
+    The run ends with the last commit: what a sidecar still does after it does not count.
+    """
+    run, targets = replay.makespan, {device.name for device in replay.devices.targets}
+    all_spans: dict[str, list[Span]] = {device.name: [] for device in replay.devices.all}
+    waves: dict[str, list[Span]] = {}
+    for served in replay.served:
+        all_spans[served.target] += [served.prefill, *((r.start, r.end) for r in served.rounds)]
+        if served.wave is not None and served.wave.sidecar:
+            all_spans[served.wave.sidecar] += served.wave.spans
+            waves.setdefault(served.wave.sidecar, []).extend(served.wave.spans)
+    shares = {"target": sum(_covered(all_spans[name], run) for name in targets) / (run * len(targets))}
+    holders = (set(all_spans) - targets) or (targets if waves else set())
+    if holders:
+        shares["sidecar"] = sum(_covered(waves.get(name, []), run) for name in holders) / (run * len(holders))
     return shares
+
+
+def _covered(spans: Sequence[Span], end: int) -> int:
+    """Ns before ``end`` in which at least one of the spans runs."""
+    covered = now = 0
+    for begin, stop in sorted(spans):
+        begin, stop = max(begin, now), min(stop, end)
+        if stop > begin:
+            covered, now = covered + stop - begin, stop
+    return covered

@@ -39,6 +39,7 @@ class Method:
     requests: tuple[str, ...]
     wave: bool = False  # a sidecar is needed
     listens: bool = False  # to hints as they arrive
+    fitted: bool = False  # drafts are cut so that the output takes the least time
 
 
 def find_method(recording: Recording, name: str) -> Method:
@@ -60,7 +61,7 @@ def _ar(recording: Recording) -> Method:
         none = [0] * (run.output_tokens - 1)
         return Drafts(run, {0: Profile(version=0, drafted=none, accepted=none)})
 
-    recorded = "ar" if "ar" in recording.runs else recording.hinted if _has_profiles(recording) else ""
+    recorded = "ar" if "ar" in recording.runs else recording.hinted if recording.has_profiles else ""
     return Method("ar", recorded, "no drafts", drafts, recording.requests)
 
 
@@ -101,7 +102,7 @@ def _zero(recording: Recording, base: str) -> Method:
         profiles = _profiles(run)
         return Drafts(run, profiles, version=max(profiles))
 
-    about = "bound: the wave's last hint is there from the start, and no wave runs"
+    about = "what if: the wave's last hint is there from the start, and no wave runs"
     return Method(f"{base}@zero", base, about, drafts, _of(recording, base))
 
 
@@ -116,6 +117,11 @@ def _never(recording: Recording, base: str) -> Method:
     return Method(f"{base}@never", base, about, drafts, _of(recording, base), wave=True)
 
 
+def _without(recording: Recording, base: str) -> Method:
+    _check_profiles(recording, base)
+    return _alone(recording, base, f"{base}@alone", f"control: {base}'s drafters without any hint, and no sidecar")
+
+
 def _perfect(recording: Recording) -> Method:
     base = recording.hinted
     largest = max((max(p.drafted, default=0) for r in recording.runs[base].values() for p in r.profiles), default=0)
@@ -125,16 +131,15 @@ def _perfect(recording: Recording) -> Method:
         left = [min(largest, run.output_tokens - 1 - committed) for committed in range(1, run.output_tokens)]
         return Drafts(run, {0: Profile(version=0, drafted=left, accepted=left)})
 
-    about = f"bound: every round drafts the next {largest} tokens (the largest recorded tree) and nothing else"
-    return Method("perfect", base, about, drafts, _of(recording, base))
+    about = (
+        f"bound: the cheapest way to draft nothing but the tokens that come next, "
+        f"at most {largest} at once (the largest recorded tree)"
+    )
+    return Method("perfect", base, about, drafts, _of(recording, base), fitted=True)
 
 
 def _of(recording: Recording, base: str) -> tuple[str, ...]:
     return tuple(request for request in recording.requests if request in recording.runs[base])
-
-
-def _has_profiles(recording: Recording) -> bool:
-    return any(run.profiles for run in recording.trace.requests)
 
 
 def _check_profiles(recording: Recording, base: str) -> None:
@@ -153,5 +158,10 @@ def _profiles(run: RequestTrace) -> Mapping[int, Profile]:
 METHODS: dict[str, Callable[[Recording], Method]] = {"ar": _ar, "toolspec": _toolspec, "perfect": _perfect}
 """Of every recording."""
 
-ENDINGS: dict[str, Callable[[Recording, str], Method]] = {"": _as_recorded, "zero": _zero, "never": _never}
+ENDINGS: dict[str, Callable[[Recording, str], Method]] = {
+    "": _as_recorded,
+    "zero": _zero,
+    "never": _never,
+    "alone": _without,
+}
 """Of every recorded method, as in ``oospec@zero``."""

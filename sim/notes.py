@@ -22,6 +22,8 @@ def notes_on(
         yield _fair(scenario, interference)
     if wave and not len(costs.links) and scenario.link_latency is None:
         yield "link: the trace has no samples of it; hints arrive at the instant of their publish"
+    if (doubt := scenario.load.doubt([served.script for served in replay.served])) is not None:
+        yield doubt
     yield from _overload(replay)
 
 

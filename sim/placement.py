@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-from oospec_async.errors import OospecError
-from sim.spelling import parse
+from sim.spelling import parse, within
 
 Sharing = Literal["alone", "serial", "fair"]
 Slowdown = tuple[float, float]  # of target and sidecar while both are busy
@@ -91,7 +90,8 @@ class SharedFair:
 
     def __post_init__(self) -> None:
         for name in ("target_slowdown", "sidecar_slowdown"):
-            _check(self, (getattr(self, name) or 1) >= 1, name, "1 or more")
+            if getattr(self, name) is not None:
+                within(self, name, 1, 1000, "placement")
 
     def layout(self, measured: Slowdown | None = None) -> Layout:
         target, sidecar = measured or (2.0, 2.0)
@@ -114,7 +114,7 @@ class Fraction:
     share: float = 0.25
 
     def __post_init__(self) -> None:
-        _check(self, 0 < self.share < 1, "share", "between 0 and 1")
+        within(self, "share", 0.001, 0.999, "placement")
 
     def layout(self, measured: Slowdown | None = None) -> Layout:
         return Layout(Law(1 / (1 - self.share)), Law(1 / self.share), sidecar_devices=0)
@@ -135,8 +135,8 @@ class TensorParallel:
     communication: float = 0.0008
 
     def __post_init__(self) -> None:
-        _check(self, self.ways >= 1, "ways", "1 or more")
-        _check(self, self.communication >= 0, "communication", "0 or more")
+        within(self, "ways", 1, 1000, "placement")
+        within(self, "communication", 0, 1000, "placement")
 
     def layout(self, measured: Slowdown | None = None) -> Layout:
         extra = round(self.communication * 1e9) if self.ways > 1 else 0
@@ -152,8 +152,3 @@ PLACEMENTS: dict[str, type[Placement]] = {
 def parse_placement(text: str) -> Placement:
     """``NAME`` or ``NAME:KEY=VALUE,…``. Raises OospecError for an unknown name, key or value."""
     return parse(text, PLACEMENTS, "placement")
-
-
-def _check(placement: Placement, holds: bool, name: str, what: str) -> None:
-    if not holds:
-        raise OospecError(f"placement {placement.name}: {name} must be {what}, not {getattr(placement, name)}")

@@ -49,9 +49,23 @@ class Recording:
         except KeyError:
             raise OospecError(f"{self.source}: requests: {request!r} was not recorded by {method!r}") from None
 
+    def arrival(self, request: str) -> float:
+        """Seconds, one for all methods: that of the hinted run, else the earliest of the request's runs."""
+        runs = [(method, runs[request]) for method, runs in self.runs.items() if request in runs]
+        hinted = self.hinted if self.has_profiles else None
+        return min(run.arrival for method, run in runs if method == hinted or hinted not in dict(runs))
+
+    @cached_property
+    def has_profiles(self) -> bool:
+        return any(run.profiles for run in self.trace.requests)
+
     def any_run(self, request: str) -> RequestTrace:
-        """One of the request's runs: prompt and output are the same in all of them."""
-        return next(runs[request] for runs in self.runs.values() if request in runs)
+        """One of the request's runs: the first of ar, the hinted method and the others that has one.
+
+        Prompts are the same in all of them; outputs may differ where arithmetic is not exact (bfloat16).
+        """
+        first = ("ar", self.hinted) if self.has_profiles else ("ar",)
+        return next(runs[request] for m in (*first, *self.runs) if request in (runs := self.runs.get(m, {})))
 
 
 def open_recording(path: Path) -> Recording:

@@ -17,7 +17,7 @@ from sim.honesty import basis
 from sim.interference import measure_interference
 from sim.measure import decode, hidden, latency
 from sim.methods import DEFAULT_METHODS
-from sim.output import console, writing
+from sim.output import check_outputs, console, visible, writing
 from sim.recording import Recording, open_recording
 from sim.replay import Served
 from sim.scenario import Scenario
@@ -38,13 +38,18 @@ class Options:
 
 def run(options: Options) -> None:
     """Results go to stdout, notes to stderr. Raises OospecError."""
+    inputs = (options.trace, options.colocated)
+    check_outputs(inputs, {"--report": options.report, "--timeline": options.timeline})
     if options.timeline is not None:
         check_timeline_path(options.timeline)
     simulator = open_simulator(options.trace, options.colocated)
-    methods = options.methods if options.methods is not None else playable(simulator)
+    err = Console(stderr=True)
+    methods, left_out = (options.methods, {}) if options.methods is not None else playable(simulator)
+    said = [f"left out: {', '.join(names)}: {why}" for why, names in left_out.items()]
+    for line in said:
+        _note(err, line)
     scenarios = [replace(options.base, method=method) for method in dict.fromkeys(methods)]
     results = [simulator.run(scenario) for scenario in scenarios]
-    err = Console(stderr=True)
     if options.timeline is not None:
         from sim.timeline import write
 
@@ -57,7 +62,8 @@ def run(options: Options) -> None:
         _note(err, f"report: {options.report}")
     with writing():
         if options.as_json:
-            print(json.dumps(as_json(simulator.recording, results)))
+            found = as_json(simulator.recording, results)
+            print(json.dumps(found | {"notes": [*found["notes"], *said]}))
         else:
             print_results(console(), simulator.recording, results)
 
@@ -70,16 +76,18 @@ def open_simulator(trace: Path, colocated: Path | None = None) -> Simulator:
     return Simulator(recording, measure_interference(open_recording(colocated), Costs(recording)))
 
 
-def playable(simulator: Simulator) -> list[str]:
-    """Those of the default methods that the trace can replay: ar at least."""
-    found = []
+def playable(simulator: Simulator) -> tuple[list[str], dict[str, list[str]]]:
+    """Those of the default methods that the trace can replay, ar at least; and those that it cannot, by reason."""
+    found: list[str] = []
+    left_out: dict[str, list[str]] = {}
     for name in DEFAULT_METHODS:
         try:
             simulator.method(name)
-        except OospecError:
-            continue
-        found.append(name)
-    return found
+        except OospecError as error:
+            left_out.setdefault(str(error), []).append(name)
+        else:
+            found.append(name)
+    return found, left_out
 
 
 def as_json(recording: Recording, results: Sequence[Result]) -> dict[str, Any]:
@@ -112,4 +120,4 @@ def _request(served: Served) -> dict[str, Any]:
 
 
 def _note(err: Console, line: str) -> None:
-    err.print(line, style="dim", soft_wrap=True, markup=False, highlight=False)
+    err.print(visible(line), style="dim", soft_wrap=True, markup=False, highlight=False)

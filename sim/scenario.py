@@ -11,7 +11,7 @@ from oospec_async.errors import OospecError
 from sim.link import Link
 from sim.load import Closed, Load, parse_load
 from sim.placement import Placement, Split, parse_placement
-from sim.spelling import suggestion, text_of
+from sim.spelling import shown, suggestion, text_of
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,9 @@ class Scenario:
         return replace(self, sidecars=self.targets, scale_sidecar=1.0, link_latency=None, link_bandwidth=None)
 
     def as_json(self) -> dict[str, Any]:
-        """Field by field, placement and load as text."""
+        """Field by field, placement, load and an infinite speed as text: JSON knows no infinity."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values |= {"scale_sidecar": "inf"} if math.isinf(self.scale_sidecar) else {}
         return values | {"placement": text_of(self.placement), "load": text_of(self.load)}
 
     @property
@@ -52,11 +53,21 @@ class Scenario:
         return " ".join(shown)
 
 
-def scenario_of(values: Mapping[str, object], base: Scenario | None = None, what: str = "scenario") -> Scenario:
-    """A scenario from plain values (from TOML, or text from a command line), over ``base``.
+class UnfitFleet(OospecError):
+    """A placement that cannot have so many targets and sidecars."""
 
-    Raises OospecError, beginning with ``what``, for an unknown field or a value that it cannot have.
+
+def scenario_of(values: Mapping[str, object], what: str = "scenario") -> Scenario:
+    """A scenario from plain values (from TOML, or text from a command line).
+
+    Without a number of sidecars there is one; where a device is shared, one for every target. Raises OospecError,
+    beginning with ``what``, for an unknown field or a value that it cannot have.
     """
+    return scenario_from(read_fields(values, what), what)
+
+
+def read_fields(values: Mapping[str, object], what: str) -> dict[str, Any]:
+    """Plain values as a scenario has them, each by itself. Raises OospecError as ``scenario_of`` does."""
     read: dict[str, Any] = {}
     for name, value in values.items():
         if name not in _READERS:
@@ -64,16 +75,23 @@ def scenario_of(values: Mapping[str, object], base: Scenario | None = None, what
         try:
             read[name] = _READERS[name](value)
         except ValueError as error:
-            raise OospecError(f"{what}: {name}: {error}, not {value!r}") from None
+            raise OospecError(f"{what}: {name}: {error}, not {shown(value)}") from None
         except OospecError as error:
             raise OospecError(f"{what}: {error}") from None
-    made = replace(base or Scenario(), **read)
-    if made.sidecars != made.targets and made.placement.layout().sharing != "alone":
-        raise OospecError(
-            f"{what}: placement {made.placement.name} puts a sidecar beside every target; "
-            f"sidecars must equal targets ({made.targets}), not {made.sidecars}"
-        )
-    return made
+    return read
+
+
+def scenario_from(read: Mapping[str, Any], what: str = "scenario") -> Scenario:
+    """A scenario from what ``read_fields`` gives. Raises UnfitFleet."""
+    made = Scenario(**read)
+    if made.placement.layout().sharing == "alone" or made.sidecars == made.targets:
+        return made
+    if "sidecars" not in read:
+        return replace(made, sidecars=made.targets)
+    raise UnfitFleet(
+        f"{what}: placement {made.placement.name} puts a sidecar beside every target; "
+        f"sidecars must equal targets ({made.targets}), not {made.sidecars}"
+    )
 
 
 def _plain(value: object) -> str:
@@ -86,29 +104,36 @@ def _text(value: object) -> str:
     return value
 
 
-def _number(least: float, *, above: bool, endless: bool = False) -> Callable[[object], float]:
-    what = f"must be a number {'above' if above else 'of at least'} {least:g}"
+def _number(least: float, most: float, *, endless: bool = False) -> Callable[[object], float]:
+    what = f"must be a number from {least:g} to {most:g}{', or inf' if endless else ''}"
 
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError(what)
         try:
             number = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ValueError(what) from None
-        if math.isnan(number) or (math.isinf(number) and not endless) or number < least or (above and number == least):
+        if not least <= number <= most and not (endless and number == math.inf):
             raise ValueError(what)
         return number
 
     return read
 
 
-def _whole(least: int) -> Callable[[object], int]:
+def _whole(least: int, most: int) -> Callable[[object], int]:
+    what = f"must be a whole number from {least} to {most}"
+
     def read(value: object) -> int:
-        text = str(value)
-        if isinstance(value, bool) or not text.isdecimal() or int(text) < least:
-            raise ValueError(f"must be a whole number of at least {least}")
-        return int(text)
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise ValueError(what)
+        try:
+            number = int(value)
+        except ValueError:  # also of thousands of digits
+            raise ValueError(what) from None
+        if not least <= number <= most:
+            raise ValueError(what)
+        return number
 
     return read
 
@@ -124,15 +149,17 @@ def _flag(value: object) -> bool:
     return known[value]
 
 
+_MOST_DEVICES = 10_000  # of each model
+
 _READERS: dict[str, Callable[[object], Any]] = {
     "method": _text,
     "placement": lambda value: parse_placement(_text(value)),
     "load": lambda value: parse_load(_text(value)),
-    "targets": _whole(1),
-    "sidecars": _whole(1),
-    "scale_sidecar": _number(0, above=True, endless=True),
-    "link_latency": _optional(_number(0, above=False)),
-    "link_bandwidth": _optional(_number(0, above=True)),
+    "targets": _whole(1, _MOST_DEVICES),
+    "sidecars": _whole(1, _MOST_DEVICES),
+    "scale_sidecar": _number(1e-9, 1e9, endless=True),
+    "link_latency": _optional(_number(0, 1e6)),  # seconds
+    "link_bandwidth": _optional(_number(1e-9, 1e18)),  # bytes per second
     "jitter": _flag,
-    "seed": _whole(0),
+    "seed": _whole(0, 10**18),
 }

@@ -13,9 +13,11 @@ from enum import IntEnum
 import numpy as np
 
 from oospec_async.trace import Profile, RequestTrace
-from sim.costs import COMMIT_SHARE, Costs, Host, forward_ns, whole_ns
+from sim.cheapest import cheapest_drafts
+from sim.costs import COMMIT_SHARE, NS, Costs, Host, forward_ns, whole_ns
 from sim.jitter import Jitter, Noise, pick
 from sim.methods import Drafts, Method
+from sim.placement import Law
 
 
 class Rank(IntEnum):
@@ -87,8 +89,13 @@ class Script:
     link_ns: int  # recorded; a scenario may replace it
 
 
-def write_script(method: Method, request: str, costs: Costs, jitter: Jitter | None = None) -> Script:
-    """Without ``jitter``: medians. Raises OospecError where the trace lacks profiles or samples."""
+def write_script(
+    method: Method, request: str, costs: Costs, jitter: Jitter | None = None, law: Law | None = None
+) -> Script:
+    """Without ``jitter``: medians. ``law``: of the target's forwards, for a method whose drafts are fitted to time.
+
+    Raises OospecError where the trace lacks profiles or samples.
+    """
     drafts = method.drafts(request)
     run = drafts.run
     noise = jitter.of(request, run.output_tokens) if jitter is not None else None
@@ -100,19 +107,22 @@ def write_script(method: Method, request: str, costs: Costs, jitter: Jitter | No
         prefill = float(surface.seconds(run.prompt_tokens) * pick(surface.ratios, noise.prefill)[0])
         link = float(pick(costs.links, noise.link)[0]) if len(costs.links) else 0.0
     commit, draft = _host(costs.host(method.recorded), run.output_tokens, noise)
+    profiles = drafts.profiles
+    if method.fitted:
+        profiles = {v: _fitted(p, run, costs, noise, (commit, draft), law or Law()) for v, p in profiles.items()}
     own = costs.only is None or request in costs.only
     return Script(
         request=request,
         prompt=run.prompt_tokens,
         output=run.output_tokens,
-        arrival_ns=whole_ns(run.arrival)[0],
+        arrival_ns=whole_ns(costs.recording.arrival(request))[0],
         before_ns=whole_ns(run.before)[0],
         prefill_ns=forward_ns(prefill)[0],
         prefill_beyond=not own and bool(costs.target_prefill.beyond(run.prompt_tokens)),
         commit_ns=commit,
         draft_ns=draft,
         version=drafts.version,
-        rounds={version: _rounds(profile, run, costs, noise) for version, profile in drafts.profiles.items()},
+        rounds={version: _rounds(profile, run, costs, noise) for version, profile in profiles.items()},
         wave=_wave(drafts, costs, jitter) if drafts.wave else None,
         listens=drafts.listens,
         hints={publish.version: Hint(publish.bytes, publish.ready) for publish in run.publishes},
@@ -133,6 +143,28 @@ def _rounds(profile: Profile, run: RequestTrace, costs: Costs, noise: Noise | No
     return Rounds(
         tokens.tolist(), profile.accepted, forward_ns(seconds), beyond.tolist() if bool(beyond.any()) else None
     )
+
+
+def _fitted(
+    profile: Profile,
+    run: RequestTrace,
+    costs: Costs,
+    noise: Noise | None,
+    host: tuple[Sequence[int], Sequence[int]],
+    law: Law,
+) -> Profile:
+    """Drafts of at most the profile's largest size, cut so that the output takes the least time."""
+    if not profile.drafted:
+        return profile
+    tokens = np.arange(1, max(profile.drafted) + 2)
+    context = run.prompt_tokens + np.arange(len(profile.drafted))
+    surface = costs.target_verify
+    seconds = surface.seconds(tokens[None, :], context[:, None])
+    if noise is not None:
+        seconds = seconds * pick(surface.ratios, noise.verify[: len(context)])[:, None]
+    verify = np.maximum(np.rint(np.maximum(np.rint(seconds * NS), 1) * law.factor) + law.extra_ns, 1)
+    drafted, accepted = cheapest_drafts(verify, *host)
+    return Profile(version=profile.version, drafted=drafted, accepted=accepted)
 
 
 def _host(host: Host, output: int, noise: Noise | None) -> tuple[list[int], list[int]]:

@@ -12,6 +12,7 @@ from sim.jitter import Jitter
 from sim.measure import Figures, measure, speedups
 from sim.methods import Method, find_method
 from sim.notes import notes_on
+from sim.placement import Law
 from sim.recording import Recording
 from sim.replay import Replay, Setting
 from sim.replay import replay as run_replay
@@ -19,6 +20,8 @@ from sim.scenario import Scenario
 from sim.script import Script, write_script
 
 BASELINES = ("ar", "toolspec")
+
+Common = tuple[str, ...]  # requests that two methods have in common, with the same output
 
 
 @dataclass(frozen=True)
@@ -45,19 +48,19 @@ class Simulator:
         self.interference = interference
         self._costs = costs or Costs(recording)
         self._methods: dict[str, Method] = {}
-        self._scripts: dict[tuple[str, int | None], tuple[Script, ...]] = {}
+        self._output_tokens: dict[str, dict[str, int]] = {}
+        self._scripts: dict[tuple[str, int | None, Law | None], tuple[Script, ...]] = {}
         self._jitter: Jitter | None = None
-        self._baselines: dict[Scenario, Replay] = {}
+        self._alone: dict[tuple[Scenario, Common | None], Replay] = {}
 
     def run(self, scenario: Scenario) -> Result:
         """Raises OospecError for a method that the recording cannot replay."""
         done = self.replay(scenario)
         figures = measure(done) | {"devices": self._devices(scenario)}
-        for name in BASELINES:
-            if (baseline := self._baseline(scenario, name)) is not None:
-                figures |= speedups(done, baseline, name)
         wave = self.method(scenario.method).wave
-        notes = notes_on(scenario, done, self._costs, self.interference, wave=wave)
+        notes = list(notes_on(scenario, done, self._costs, self.interference, wave=wave))
+        for name in BASELINES:
+            figures |= self._speedups(scenario, done, name, notes)
         return Result(scenario, figures, tuple(notes), done)
 
     def method(self, name: str) -> Method:
@@ -65,33 +68,37 @@ class Simulator:
             self._methods[name] = find_method(self.recording, name)
         return self._methods[name]
 
-    def scripts(self, method: str, jitter: int | None = None) -> tuple[Script, ...]:
-        """Of all requests, in the recording's order. ``jitter`` is a seed; None: medians."""
-        key = (method, jitter)
+    def scripts(self, method: str, jitter: int | None = None, law: Law | None = None) -> tuple[Script, ...]:
+        """Of all requests, in the recording's order. ``jitter`` is a seed; None: medians. ``law``: the target's."""
+        key = (method, jitter, law if self.method(method).fitted else None)
         if key not in self._scripts:
             if jitter is not None and (self._jitter is None or self._jitter.seed != jitter):
                 self._jitter = Jitter(jitter)
                 # A study over many seeds would keep them all.
                 self._scripts = {known: scripts for known, scripts in self._scripts.items() if known[1] is None}
             found, noise = self.method(method), None if jitter is None else self._jitter
-            self._scripts[key] = tuple(write_script(found, r, self._costs, noise) for r in found.requests)
+            self._scripts[key] = tuple(write_script(found, r, self._costs, noise, key[2]) for r in found.requests)
         return self._scripts[key]
 
-    def replay(self, scenario: Scenario) -> Replay:
-        """The timeline of a scenario; of methods without a wave it is worked out once."""
+    def replay(self, scenario: Scenario, only: Common | None = None) -> Replay:
+        """The timeline of a scenario (``only``: of these requests); of methods without a wave it is worked out once."""
         if self.method(scenario.method).wave:
-            return self._replay(scenario)
-        alone = scenario.alone
-        if alone not in self._baselines:
-            self._baselines = dict(list(self._baselines.items())[-15:])
-            self._baselines[alone] = self._replay(alone)
-        return self._baselines[alone]
+            return self._replay(scenario, only)
+        key = scenario.alone, only
+        if key not in self._alone:
+            self._alone = dict(list(self._alone.items())[-15:])
+            self._alone[key] = self._replay(*key)
+        return self._alone[key]
 
-    def _replay(self, scenario: Scenario) -> Replay:
-        scripts = self.scripts(scenario.method, scenario.seed if scenario.jitter else None)
+    def _replay(self, scenario: Scenario, only: Common | None) -> Replay:
         measured = self.interference.slowdown if self.interference is not None else None
+        layout = scenario.placement.layout(measured)
+        scripts = self.scripts(scenario.method, scenario.seed if scenario.jitter else None, layout.target_alone)
+        if only is not None:
+            wanted = set(only)
+            scripts = tuple(script for script in scripts if script.request in wanted)
         setting = Setting(
-            layout=scenario.placement.layout(measured),
+            layout=layout,
             link=scenario.link,
             targets=scenario.targets,
             sidecars=scenario.sidecars,
@@ -99,13 +106,33 @@ class Simulator:
         )
         return run_replay(scripts, setting, scenario.load.arrivals(scripts, scenario.seed))
 
-    def _baseline(self, scenario: Scenario, name: str) -> Replay | None:
+    def _speedups(self, scenario: Scenario, done: Replay, name: str, notes: list[str]) -> Figures:
+        """Over a baseline, on the requests that both have with the same output; ``notes`` say which are left out."""
         try:
-            if self.method(name).requests != self.method(scenario.method).requests:
-                return None
-        except OospecError:  # a trace without profiles has no ToolSpec
-            return None
-        return self.replay(replace(scenario, method=name))
+            other = self._outputs(name)
+        except OospecError as error:
+            if scenario.method not in BASELINES:
+                notes.append(f"no speedup over {name}: {error}")
+            return {}
+        mine = self._outputs(scenario.method)
+        both = mine.keys() & other.keys()
+        common = tuple(request for request in mine if request in both and mine[request] == other[request])
+        against = replace(scenario, method=name)
+        if len(common) == len(mine) == len(other):
+            return speedups(done, self.replay(against), name)
+        notes.append(
+            f"speedup over {name}: on a replay of the {len(common)} requests that both have with one length of output; "
+            f"left out: {len(both) - len(common)} with another output, {len(mine.keys() ^ both)} without {name}, "
+            f"{len(other.keys() ^ both)} with {name} only"
+        )
+        return speedups(self.replay(scenario, common), self.replay(against, common), name) if common else {}
+
+    def _outputs(self, name: str) -> dict[str, int]:
+        """Output tokens by request: with greedy decoding, other lengths are other outputs."""
+        if name not in self._output_tokens:
+            found = self.method(name)
+            self._output_tokens[name] = {r: found.drafts(r).run.output_tokens for r in found.requests}
+        return self._output_tokens[name]
 
     def _devices(self, scenario: Scenario) -> int:
         layout = scenario.placement.layout()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from oospec_async.errors import OospecError
 
 T = TypeVar("T")
+_HUGE = 10**30
 
 
 def parse(text: str, registry: Mapping[str, type[T]], what: str) -> T:
@@ -51,11 +52,26 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
 
 
+def shown(value: object) -> str:
+    """A value in an error: of a long one only its beginning."""
+    if isinstance(value, int) and abs(value) > _HUGE:  # Python refuses to write thousands of digits
+        return "a number of more than 30 digits"
+    whole = repr(value)
+    return whole if len(whole) <= 40 else f"{whole[:30]}…"
+
+
+def within(thing: Any, name: str, least: float, most: float, what: str) -> None:
+    """Raises OospecError, beginning with ``what``, unless a parameter lies within sane limits."""
+    value = getattr(thing, name)
+    if not least <= value <= most:
+        raise OospecError(f"{what} {thing.name}: {name} must be from {least:g} to {most:g}, not {shown(value)}")
+
+
 def _number(text: str, *, whole: bool, what: str) -> float:
     try:
         value = int(text) if whole else float(text)
     except ValueError:
-        raise OospecError(f"{what} must be a {'whole ' if whole else ''}number, not {text!r}") from None
-    if not math.isfinite(value):
-        raise OospecError(f"{what} must be finite, not {text!r}")
+        raise OospecError(f"{what} must be a {'whole ' if whole else ''}number, not {shown(text)}") from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise OospecError(f"{what} must be finite, not {shown(text)}")
     return value

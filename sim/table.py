@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from sim.columns import Column, print_columns
 from sim.honesty import basis, models_line, provenance_lines
 from sim.measure import Figures, pick
+from sim.output import visible
 from sim.recording import Recording
 from sim.simulator import Result
 
@@ -57,10 +57,10 @@ def _times(value: float) -> str:
     return f"{value:.2f}x"
 
 
-def _speedups(name: str) -> Sequence[tuple[str, Cell]]:
+def _speedups(name: str) -> Sequence[tuple[str, Cell | None]]:
     decode = f"decode_speedup_vs_{name}"
     return (
-        (f"speedup over {name}", lambda figures: ""),
+        (f"speedup over {name}", None),
         ("  decode, {basis}", _one(f"{decode}.mean", _times)),
         ("    of requests, p05", _one(f"{decode}.p05", _times)),
         ("    of requests, p95", _one(f"{decode}.p95", _times)),
@@ -68,7 +68,8 @@ def _speedups(name: str) -> Sequence[tuple[str, Cell]]:
     )
 
 
-ROWS: Sequence[tuple[str, Cell]] = (
+ROWS: Sequence[tuple[str, Cell | None]] = (  # None: a heading
+    ("requests", _one("requests", lambda v: f"{v:.0f}")),
     ("latency, mean", _one("latency.mean", seconds)),
     ("  p50", _one("latency.p50", seconds)),
     ("  p95", _one("latency.p95", seconds)),
@@ -93,30 +94,61 @@ ROWS: Sequence[tuple[str, Cell]] = (
 )
 
 
+def rows_of(results: Sequence[Result], kind: str) -> list[tuple[str, list[str]]]:
+    """Names and cells of the figures that some result has; a heading wherever something stands below it."""
+    found: list[tuple[str, list[str]]] = []
+    heading: str | None = None
+    for name, cell in ROWS:
+        if cell is None:
+            heading = name
+            continue
+        if not name.startswith("  "):
+            heading = None
+        if any(cells := [cell(result.figures) for result in results]):
+            if heading is not None:
+                found.append((heading, [""] * len(results)))
+                heading = None
+            found.append((name.format(basis=kind), cells))
+    return found
+
+
 def print_results(console: Console, recording: Recording, results: Sequence[Result]) -> None:
     """One column a result; below it what stands behind the figures."""
     trace, first = recording.trace, results[0].scenario
     kind = basis(trace)
-    requests = len(results[0].replay.served)
-    title = f"{requests} requests, simulated from {kind} parts: {recording.source}"
-    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 2), pad_edge=False)
-    table.add_column(no_wrap=True)
-    for result in results:
-        table.add_column(Text(result.scenario.method), justify="right", no_wrap=True)
-    for name, cell in ROWS:
-        cells = [cell(result.figures) for result in results]
-        if any(cells) or pick(results[0].figures, f"{name.replace('speedup over ', 'speedup_vs_')}.mean") is not None:
-            table.add_row(name.format(basis=kind), *cells)
-    console.print(table)
+    title = f"{requests_of(results)}, simulated from {kind} parts: {recording.source}"
+    rows = rows_of(results, kind)
+    names = Column("", [name for name, _ in rows])
+    methods = [Column(r.scenario.method, [cells[i] for _, cells in rows]) for i, r in enumerate(results)]
+    print_columns(console, title, [names], methods, gap=2)
     same = first.label.split(" ", 1)[1]
     for line in [f"Scenario: {same}. {first.placement.about}; {first.load.about}.", *behind(recording, results)]:
-        console.print(Text(line), soft_wrap=False)
+        console.print(Text(visible(line)), soft_wrap=False)
+
+
+def requests_of(results: Sequence[Result]) -> str:
+    """How many requests the results are about."""
+    counts = sorted({len(result.replay.served) for result in results})
+    many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    return f"{many} request{'s' * (counts[-1] > 1)}"
 
 
 def behind(recording: Recording, results: Sequence[Result]) -> list[str]:
     """The lines that belong beside every figure: devices, provenance, and what was extrapolated or assumed."""
     notes = [f"Note {note}" for note in notes_by_method(results)]
-    return [f"Trace: {models_line(recording.trace)}.", *provenance_lines(recording.trace), *notes]
+    return [f"Trace: {models_line(recording.trace)}.", *provenance_lines(recording.trace), *notes, *unlike(results)]
+
+
+def unlike(results: Sequence[Result]) -> list[str]:
+    """A line if columns are about different requests or outputs, so that they must not be compared figure by figure."""
+    outputs = [{s.script.request: s.script.output for s in result.replay.served} for result in results]
+    if all(each == outputs[0] for each in outputs):
+        return []
+    same = set.intersection(*(set(each.items()) for each in outputs))
+    return [
+        f"Note: not all methods have the same requests with the same outputs ({len(same)} are common to all); "
+        f"compare methods by their speedups only, which are measured on what both have in common"
+    ]
 
 
 def notes_by_method(results: Sequence[Result]) -> list[str]:

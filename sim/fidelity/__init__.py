@@ -15,7 +15,7 @@ from rich.text import Text
 from sim.fidelity.questions import Fidelity, fidelity
 from sim.fidelity.times import Errors
 from sim.honesty import models_line
-from sim.output import console, writing
+from sim.output import console, visible, writing
 from sim.recording import Recording, open_recording
 
 __all__ = ["Fidelity", "fidelity", "run_fidelity"]
@@ -42,11 +42,13 @@ def _print(out: Console, recording: Recording, found: Fidelity) -> None:
         left_out = f"; {each.other_outputs} requests with other outputs left out" if each.other_outputs else ""
         out.print()
         out.print(_table(f"{each.trace}: {each.method} as {each.placement}{left_out}", each.errors))
-    out.print(Text(f"Predicted from {recording.source}: {models_line(recording.trace)}."))
+    out.print(Text(visible(f"Predicted from {recording.source}: {models_line(recording.trace)}.")))
 
 
 def _table(title: str, rows: Sequence[Errors]) -> Table:
-    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 2), pad_edge=False)
+    table = Table(
+        title=Text(visible(title)), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 2), pad_edge=False
+    )
     for heading in ("", "requests", "recorded", "predicted", "of the mean", "of requests, p50", "p95"):
         table.add_column(heading, justify="right" if heading else "left")
     for row in rows:

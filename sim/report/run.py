@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -19,7 +20,7 @@ from sim.report.provenance import provenance_section
 from sim.scenario import Scenario
 from sim.simulator import Result, Simulator
 from sim.spelling import text_of
-from sim.table import ROWS, notes_by_method
+from sim.table import notes_by_method, requests_of, rows_of, unlike
 from sim.timeline import events_of
 
 _SPEEDS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -35,7 +36,7 @@ def run_sections(simulator: Simulator, results: Sequence[Result]) -> list[Sectio
     if hinted is not None:
         sections += [_what_if(simulator, hinted, kind), _hints(hinted, kind), _devices(simulator, hinted)]
     sections += _timelines(results, hinted, kind)
-    notes = notes_by_method(results)
+    notes = [*notes_by_method(results), *unlike(results)]
     return [*sections, provenance_section(simulator.recording.trace, notes)]
 
 
@@ -45,7 +46,7 @@ def _asked(simulator: Simulator, results: Sequence[Result]) -> Section:
     kind = basis(simulator.recording.trace)
     about = [(r.scenario.method, simulator.method(r.scenario.method).about) for r in results]
     return Section(
-        f"{len(results[0].replay.served)} requests, simulated by oospec-sim from {kind} parts",
+        f"{requests_of(results)}, simulated by oospec-sim from {kind} parts",
         [
             paragraph(f"Asked: {scenario}. {_sentence(first.placement.about)} {_sentence(first.load.about)}"),
             table(
@@ -58,14 +59,10 @@ def _asked(simulator: Simulator, results: Sequence[Result]) -> Section:
 
 
 def _figures(results: Sequence[Result], kind: str) -> Section:
-    rows = []
-    for name, cell in ROWS:
-        cells = [cell(result.figures) for result in results]
-        heads = pick(results[0].figures, f"{name.replace('speedup over ', 'speedup_vs_')}.mean") is not None
-        if any(cells) or heads:
-            rows.append(
-                ("in" if name.startswith("  ") else "head", [escape(name.format(basis=kind)), *map(escape, cells)])
-            )
+    rows = [
+        ("in" if name.startswith("  ") else "head", [escape(name), *map(escape, cells)])
+        for name, cells in rows_of(results, kind)
+    ]
     return Section(
         "Figures",
         [
@@ -100,7 +97,8 @@ def _what_if(simulator: Simulator, hinted: Result, kind: str) -> Section:
     asked = hinted.scenario
     bound = f"{simulator.method(asked.method).recorded}@zero"
     best = simulator.run(replace(asked, method=bound))
-    speeds = [replace(asked, scale_sidecar=asked.scale_sidecar * speed) for speed in _SPEEDS]
+    around = asked.scale_sidecar if math.isfinite(asked.scale_sidecar) else 1.0
+    speeds = [replace(asked, scale_sidecar=around * speed) for speed in _SPEEDS]
     links = [replace(asked, link_latency=seconds) for seconds in _LATENCIES]
     left = _speedups(simulator, speeds, [s.scale_sidecar for s in speeds], "speed of the sidecar's device", best)
     right = _speedups(simulator, links, [seconds * 1e3 for seconds in _LATENCIES], "latency of the link, ms", best)
@@ -130,7 +128,7 @@ def _speedups(
         if None not in ys:
             series.append((name, list(xs), [y for y in ys if y is not None]))
         if (level := pick(best.figures, f"decode_speedup_vs_{name}.mean")) is not None:
-            levels[f"bound, over {name}"] = level
+            levels[f"at once, over {name}"] = level
     drawn = charts.lines([(f"over {n}", a, b) for n, a, b in series], x, "decode speedup", log=True, levels=levels)
     for trace, (name, _, _) in zip(drawn["data"], series, strict=True):
         trace["line"]["color"] = charts.colour_of(name)

@@ -117,8 +117,8 @@ def _drawn(series: dict[str, list[Row]], axis: str, metric: str, label: str) -> 
 def numeric(axis: str, values: Sequence[object]) -> tuple[list[float] | None, str]:
     """The values as numbers, if they are or differ in one parameter (``poisson:rate=1``), and what to call them."""
     title = axis.replace("_", " ")
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return [float(value) for value in values if isinstance(value, int | float)], title
+    if all((isinstance(value, int | float) and not isinstance(value, bool)) or value == "inf" for value in values):
+        return [float(value) for value in values if isinstance(value, int | float | str)], title
     found = [_PARAMETER.fullmatch(str(value)) for value in values]
     heads = {match.group(1, 2) for match in found if match is not None}
     if None in found or len(heads) != 1:

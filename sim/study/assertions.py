@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from oospec_async.errors import OospecError
 from sim.measure import Figures, known_figures, pick
-from sim.scenario import Scenario, scenario_of
+from sim.scenario import Scenario, read_fields
 from sim.spelling import suggestion
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
@@ -54,8 +54,8 @@ def parse_assertion(text: str, where: Mapping[str, object], scenarios: Sequence[
         bound = float(number)
     except ValueError:
         raise OospecError(f"{what}: {number!r} is no number") from None
-    wanted = scenario_of(where, what=f"{what}: where").as_json()
-    about = [i for i, s in enumerate(scenarios) if all(s.as_json()[name] == wanted[name] for name in where)]
+    wanted = read_fields(where, f"{what}: where").items()
+    about = [i for i, s in enumerate(scenarios) if all(getattr(s, name) == value for name, value in wanted)]
     named = ", ".join(f"{name} = {value}" for name, value in where.items())
     if not about:
         raise OospecError(f"{what}: where: no scenario of the grid has {named}")

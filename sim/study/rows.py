@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
+import os
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from oospec_async.errors import OospecError
 from sim.study.spec import Study
@@ -32,42 +34,69 @@ class Rows:
     """Rows in the order of the scenarios; the file begins with the fingerprint, and a torn last line is dropped."""
 
     def __init__(self, path: Path, study: Study) -> None:
-        """Raises OospecError if the file is there and belongs to something else, or cannot be written."""
+        """Raises OospecError if the file is there and belongs to something else, is held by another process, or
+        cannot be written.
+        """
         self.path = path
         self.rows: list[Row] = []
         head = json.dumps({"study": study.name, "fingerprint": fingerprint(study)}) + "\n"
         try:
-            whole = self._read(head)
-            self._file: IO[str] = open(path, "r+" if whole else "w", encoding="utf-8")  # noqa: SIM115
-            if whole:
-                self._file.truncate(whole)
-                self._file.seek(whole)
-            else:
-                self._file.write(head)
-                self._file.flush()
+            # Unbuffered: what could not be written must not be tried again when the file is closed.
+            self._file = path.open("a+b", buffering=0)
         except OSError as error:
-            raise OospecError(f"--rows {path}: cannot be written: {error.strerror}; name another file") from None
+            raise self._unwritable(error) from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not self._take_over(head):
+                self._write(head)
+        except BlockingIOError:
+            self._file.close()
+            raise OospecError(f"--rows {path}: another process is writing it; wait for it, or name another") from None
+        except OSError as error:
+            self._file.close()
+            raise self._unwritable(error) from None
+        except OospecError:
+            self._file.close()
+            raise
 
     def add(self, row: Row) -> None:
-        self._file.write(json.dumps(row) + "\n")
-        self._file.flush()
+        """Append a row; it is in the file when this returns. Raises OospecError."""
+        self._write(json.dumps(row) + "\n")
         self.rows.append(row)
 
     def finished(self) -> int:
         """As the file has it: an interrupt may have come between a row and its count."""
-        return self.path.read_bytes().count(b"\n") - 1
+        self._file.seek(0)
+        return max(self._file.readall().count(b"\n") - 1, 0)
 
     def close(self, *, remove: bool) -> None:
-        self._file.close()
         if remove:
             with contextlib.suppress(OSError):
                 self.path.unlink()
+        self._file.close()
 
-    def _read(self, head: str) -> int:
-        """Take over what an earlier run finished. Returns how many bytes of the file are whole, 0 for no file."""
-        if not self.path.exists():
-            return 0
-        lines = self.path.read_bytes().split(b"\n")[:-1]  # what follows the last line's end is torn
+    def _write(self, text: str) -> None:
+        data = text.encode("utf-8", "backslashreplace")
+        before = self._file.seek(0, os.SEEK_END)
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(before)
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> OospecError:
+        return OospecError(f"--rows {self.path}: cannot be written: {error.strerror or error}; name another file")
+
+    def _take_over(self, head: str) -> bool:
+        """Keep what an earlier run finished, and cut off what is torn. False: the file is new."""
+        self._file.seek(0)
+        data = self._file.readall()
+        if not data or head.encode().startswith(data):  # an empty file, or a run that ended in its first write
+            self._file.truncate(0)
+            return False
+        lines = data.split(b"\n")[:-1]  # what follows the last line's end is torn
         if not lines or lines[0] != head.rstrip("\n").encode():
             raise OospecError(
                 f"--rows {self.path}: holds something else than rows of this study, trace and version; "
@@ -80,4 +109,5 @@ class Rows:
             except ValueError:
                 break
             whole += len(line) + 1
-        return whole
+        self._file.truncate(whole)
+        return True

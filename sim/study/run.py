@@ -15,7 +15,7 @@ from oospec_async.errors import OospecError
 from oospec_async.files import write_atomically
 from oospec_async.trace import Trace
 from sim.honesty import basis, provenance_lines
-from sim.output import console, writing
+from sim.output import check_outputs, console, visible, writing
 from sim.run import open_simulator
 from sim.study.assertions import Verdict, judge
 from sim.study.rows import Row, Rows
@@ -37,18 +37,22 @@ class StudyOptions:
 def run_study(options: StudyOptions) -> int:
     """Returns the exit code: 1 if an assertion failed. Raises OospecError; an interrupt keeps what was finished."""
     study = read_study(options.study)
+    rows_path = options.rows or Path(f"{study.path.stem}.rows.jsonl")
+    outputs = {"--rows": rows_path, "--report": options.report, "--markdown": options.markdown}
+    check_outputs((study.path, study.trace, study.colocated), outputs)
     simulator = open_simulator(study.trace, study.colocated)
     for method in dict.fromkeys(scenario.method for scenario in study.scenarios):
         simulator.method(method)
-    trace = simulator.recording.trace
-    rows = _all_rows(study, options)
+    trace, err = simulator.recording.trace, Console(stderr=True)
+    if study.left_out:
+        _note(err, study.left_out)
+    rows = _all_rows(study, rows_path, options)
     verdicts = [judge(assertion, [row["figures"] for row in rows]) for assertion in study.assertions]
-    err = Console(stderr=True)
     if options.report is not None:
         from sim.report import write_study_report
 
         write_study_report(simulator, study, rows, verdicts, options.report)
-        err.print(f"report: {options.report}", style="dim", soft_wrap=True, markup=False, highlight=False)
+        _note(err, f"report: {options.report}")
     if options.markdown is not None:
         _append(options.markdown, markdown(study, trace, rows, verdicts))
     with writing():
@@ -60,7 +64,7 @@ def run_study(options: StudyOptions) -> int:
         for index, value in verdict.failures:
             found = "there is no such figure" if value is None else f"it is {value:.6g}"
             said = f"failed: {verdict.assertion.text}: {found} in {study.scenarios[index].label}"
-            click.echo(f"oospec-sim: {said}", err=True)
+            click.echo(f"oospec-sim: {visible(said)}", err=True)
     return 1 if any(verdict.failures for verdict in verdicts) else 0
 
 
@@ -70,7 +74,7 @@ def as_json(study: Study, trace: Trace, rows: list[Row], verdicts: list[Verdict]
         "study": study.name,
         "simulated_from": basis(trace),
         "provenance": trace.provenance.model_dump(mode="json"),
-        "notes": provenance_lines(trace),
+        "notes": [*provenance_lines(trace), *([study.left_out] if study.left_out else [])],
         "rows": rows,
         "assertions": [
             {
@@ -85,32 +89,38 @@ def as_json(study: Study, trace: Trace, rows: list[Row], verdicts: list[Verdict]
     }
 
 
-def _all_rows(study: Study, options: StudyOptions) -> list[Row]:
-    path = options.rows or Path(f"{study.path.stem}.rows.jsonl")
-    kept = Rows(path, study)
+def _all_rows(study: Study, path: Path, options: StudyOptions) -> list[Row]:
+    kept, err = Rows(path, study), Console(stderr=True)
     total, done = len(study.scenarios), False
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     try:
         task = Task(study.trace, study.colocated, study.scenarios[len(kept.rows) :])
         with (
             workers_of(options.workers, len(task.scenarios)) as run,
-            Progress(*columns, console=Console(stderr=True), transient=True) as progress,
+            Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress,
         ):
-            bar = progress.add_task(study.name, total=total, completed=len(kept.rows))
+            bar = progress.add_task(visible(study.name), total=total, completed=len(kept.rows))
             for row in run(task) if task.scenarios else ():
                 kept.add(row)
                 progress.advance(bar)
         done = True
     except KeyboardInterrupt:
-        click.echo(
-            f"oospec-sim: {kept.finished()} of {total} scenarios are finished and kept in {path}; "
-            f"the same command goes on from there",
-            err=True,
-        )
+        click.echo(f"oospec-sim: {_kept(kept, total)}", err=True)
         raise
+    except OospecError as error:
+        raise OospecError(f"{error}; {_kept(kept, total)}" if kept.rows else str(error)) from None
     finally:
-        kept.close(remove=done and options.rows is None)
+        kept.close(remove=options.rows is None and (done or not kept.finished()))
     return kept.rows
+
+
+def _note(err: Console, line: str) -> None:
+    err.print(visible(line), style="dim", soft_wrap=True, markup=False, highlight=False)
+
+
+def _kept(kept: Rows, total: int) -> str:
+    said = f"{kept.finished()} of {total} scenarios are finished and kept in {kept.path}"
+    return f"{said}; the same command goes on from there"
 
 
 def _append(path: Path, text: str) -> None:

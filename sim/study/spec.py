@@ -20,6 +20,7 @@ where = { method = "oospec" }           # of these only
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,11 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
-from sim.scenario import Scenario, scenario_of
-from sim.spelling import suggestion
+from sim.scenario import Scenario, UnfitFleet, read_fields, scenario_from
+from sim.spelling import shown, suggestion
 from sim.study.assertions import Assertion, parse_assertion
 
 _KEYS = ("name", "about", "trace", "colocated", "scenario", "grid", "assert")
+_MOST = 100_000  # scenarios; an axis too many must not run for days without a word
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Study:
     colocated: Path | None
     axes: Mapping[str, Sequence[object]]  # as written
     scenarios: Sequence[Scenario]  # the last axis varies fastest
+    left_out: str  # what of the grid cannot be, and why; empty: nothing
     assertions: Sequence[Assertion]
 
 
@@ -57,12 +60,9 @@ def read_study(path: Path) -> Study:
     for key in content:
         if key not in _KEYS:
             raise OospecError(f"study {path}: there is no key {key!r}; {suggestion(key, _KEYS)}")
-    base = scenario_of(_table(content, "scenario", path), what=f"study {path}: scenario")
-    axes = _axes(content, path)
-    scenarios = [
-        scenario_of(dict(zip(axes, values, strict=True)), base, what=f"study {path}: grid")
-        for values in itertools.product(*axes.values())
-    ]
+    base = read_fields(_table(content, "scenario", path), f"study {path}: scenario")
+    axes = _table(content, "grid", path)
+    scenarios, left_out = _scenarios(base, _axes(axes, path), path)
     folder = path.parent
     colocated = _text(content, "colocated", path, "")
     return Study(
@@ -73,20 +73,41 @@ def read_study(path: Path) -> Study:
         colocated=folder / colocated if colocated else None,
         axes=axes,
         scenarios=scenarios,
+        left_out=left_out,
         assertions=_assertions(content, path, scenarios),
     )
 
 
-def _axes(content: Mapping[str, Any], path: Path) -> dict[str, list[object]]:
-    axes = _table(content, "grid", path)
+def _axes(axes: Mapping[str, object], path: Path) -> dict[str, list[object]]:
+    """Values as scenarios have them."""
     if not axes:
         raise OospecError(f"study {path}: grid: empty; name fields with values, such as scale_sidecar = [0.5, 1, 2]")
+    read: dict[str, list[object]] = {}
     for name, values in axes.items():
         if not isinstance(values, list) or not values:
             raise OospecError(f"study {path}: grid.{name}: must be a list with a value at least, not {values!r}")
-        if len({repr(value) for value in values}) < len(values):
-            raise OospecError(f"study {path}: grid.{name}: names a value twice")
-    return axes
+        read[name] = [read_fields({name: value}, f"study {path}: grid")[name] for value in values]
+        for index, value in enumerate(read[name]):
+            if value in read[name][:index]:
+                raise OospecError(f"study {path}: grid.{name}: names a value twice: {shown(values[index])}")
+    return read
+
+
+def _scenarios(base: Mapping[str, Any], axes: Mapping[str, Sequence[object]], path: Path) -> tuple[list[Scenario], str]:
+    """All combinations that can be, and a line about those that cannot."""
+    count = math.prod(map(len, axes.values()))
+    if count > _MOST:
+        raise OospecError(f"study {path}: grid: {count} combinations; at most {_MOST} are run; name fewer values")
+    scenarios: list[Scenario] = []
+    unfit: list[UnfitFleet] = []
+    for values in itertools.product(*axes.values()):
+        try:
+            scenarios.append(scenario_from({**base, **dict(zip(axes, values, strict=True))}, f"study {path}: grid"))
+        except UnfitFleet as error:
+            unfit.append(error)
+    if not scenarios:
+        raise unfit[0]
+    return scenarios, f"{len(unfit)} of {count} combinations are left out: {unfit[0]}" if unfit else ""
 
 
 def _assertions(content: Mapping[str, Any], path: Path, scenarios: Sequence[Scenario]) -> list[Assertion]:

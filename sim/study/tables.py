@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from oospec_async.trace import Trace
+from sim.columns import Column, print_columns
 from sim.honesty import basis, models_line, provenance_lines
 from sim.measure import Figures, pick
+from sim.output import visible
 from sim.study.assertions import Verdict
 from sim.study.spec import Study
 from sim.table import form_of
@@ -26,6 +26,8 @@ _COLUMNS = {
     "wave_hidden.mean": "wave hidden",
     "utilisation.sidecar": "sidecar busy",
 }
+
+_FOLDED = 24  # characters of an axis' value that stand in a line
 
 Row = dict[str, Any]
 
@@ -62,24 +64,19 @@ def verdict_lines(study: Study, verdicts: Sequence[Verdict]) -> list[tuple[bool,
 
 def print_study(console: Console, study: Study, trace: Trace, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
     shown = [column for column in _COLUMNS if any(pick(row["figures"], column) is not None for row in rows)]
-    title = Text(f"{study.name}: {len(rows)} scenarios, simulated from {basis(trace)} parts")
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
-    for axis in study.axes:
-        table.add_column(axis, overflow="fold", min_width=_width(axis, rows))
-    for column in shown:
-        table.add_column(heading(column, basis(trace)).replace(" ", "\n"), justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in cells_of(study, row, shown)))
-    console.print(table)
+    title = f"{study.name}: {len(rows)} scenarios, simulated from {basis(trace)} parts"
+    heads = [*study.axes, *(heading(column, basis(trace)).replace(" ", "\n") for column in shown)]
+    cells = zip(*(cells_of(study, row, shown) for row in rows), strict=True)
+    columns = [
+        Column(head, each, _FOLDED if head in study.axes else None) for head, each in zip(heads, cells, strict=True)
+    ]
+    axes = len(study.axes)
+    print_columns(console, title, columns[:axes], columns[axes:], gap=1)
     for holds, line in verdict_lines(study, verdicts):
         mark = Text("holds  ", style="green") if holds else Text("FAILS  ", style="bold red")
-        console.print(mark.append(line, "not bold default"))
+        console.print(mark.append(visible(line), "not bold default"))
     for line in (f"Trace: {models_line(trace)}.", *provenance_lines(trace), *notes_of(rows)):
-        console.print(Text(line))
-
-
-def _width(axis: str, rows: Sequence[Row]) -> int:
-    return min(24, max(len(plain(row["scenario"][axis])) for row in rows))
+        console.print(Text(visible(line)))
 
 
 def markdown(study: Study, trace: Trace, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:

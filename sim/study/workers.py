@@ -8,6 +8,8 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from sim.scenario import Scenario
 from sim.study.rows import Row
 
 _FEW = 64  # scenarios that are done here before other processes have started
-_CHUNK = 32  # scenarios for which a process opens the trace once
+_CHUNK = 16  # scenarios for which a process opens the trace once
 
 
 @dataclass(frozen=True)
@@ -49,19 +51,22 @@ def workers_of(text: str, scenarios: int) -> Iterator[Run]:
     """``text``: a number of processes, ``auto`` or ``ray``. Raises OospecError for anything else, and without ray."""
     if text == "ray":
         with _ray() as pool:
-            yield _spread(pool, os.cpu_count() or 1)
+            yield _spread(pool.imap, os.cpu_count() or 1)
         return
     count = _count(text, scenarios)
     if count == 1:
         yield work_singly
         return
     # Spawned, not forked: threads of this process (progress, BLAS) have no place in a copy.
-    pool = multiprocessing.get_context("spawn").Pool(count, _ignore_interrupts)
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(count, context, _ignore_interrupts)
     try:
-        yield _spread(pool, count)
+        yield _spread(pool.map, count)
+    except BrokenProcessPool:
+        raise OospecError(f"--workers {text}: a worker process was killed, or ran out of memory") from None
     finally:
-        pool.terminate()
-        pool.join()
+        # A worker that is ended while it sends rows would leave the reader waiting: let each finish its chunk.
+        pool.shutdown(cancel_futures=True)
 
 
 def _count(text: str, scenarios: int) -> int:
@@ -72,12 +77,14 @@ def _count(text: str, scenarios: int) -> int:
     return min(int(text), scenarios)
 
 
-def _spread(pool: Any, count: int) -> Run:
+def _spread(in_order: Callable[..., Iterator[list[Row]]], count: int) -> Run:
+    """``in_order``: a pool's lazy map."""
+
     def run(task: Task) -> Iterator[Row]:
         size = min(_CHUNK, max(1, math.ceil(len(task.scenarios) / (2 * count))))
         starts = range(0, len(task.scenarios), size)
         chunks = [Task(task.trace, task.colocated, task.scenarios[start : start + size]) for start in starts]
-        for rows in pool.imap(work, chunks):
+        for rows in in_order(work, chunks):
             yield from rows
 
     return run
