@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +13,7 @@ from typing import Any
 from oospec_async.errors import OospecError
 from sim.run import open_simulator
 from sim.scenario import Scenario
+from sim.study.processes import Processes, WorkerDied
 from sim.study.rows import Row
 
 _FEW = 64  # scenarios that are done here before other processes have started
@@ -51,22 +48,19 @@ def workers_of(text: str, scenarios: int) -> Iterator[Run]:
     """``text``: a number of processes, ``auto`` or ``ray``. Raises OospecError for anything else, and without ray."""
     if text == "ray":
         with _ray() as pool:
-            yield _spread(pool.imap, os.cpu_count() or 1)
+            yield _spread(lambda tasks: pool.imap(work, tasks), os.cpu_count() or 1)
         return
     count = _count(text, scenarios)
     if count == 1:
         yield work_singly
         return
-    # Spawned, not forked: threads of this process (progress, BLAS) have no place in a copy.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(count, context, _ignore_interrupts)
+    processes = Processes(count, work)
     try:
-        yield _spread(pool.map, count)
-    except BrokenProcessPool:
+        yield _spread(processes.map, count)
+    except WorkerDied:
         raise OospecError(f"--workers {text}: a worker process was killed, or ran out of memory") from None
     finally:
-        # A worker that is ended while it sends rows would leave the reader waiting: let each finish its chunk.
-        pool.shutdown(cancel_futures=True)
+        processes.close()
 
 
 def _count(text: str, scenarios: int) -> int:
@@ -77,14 +71,14 @@ def _count(text: str, scenarios: int) -> int:
     return min(int(text), scenarios)
 
 
-def _spread(in_order: Callable[..., Iterator[list[Row]]], count: int) -> Run:
-    """``in_order``: a pool's lazy map."""
+def _spread(in_order: Callable[[Sequence[Task]], Iterator[list[Row]]], count: int) -> Run:
+    """``in_order`` works on tasks and gives their rows in the order of tasks."""
 
     def run(task: Task) -> Iterator[Row]:
         size = min(_CHUNK, max(1, math.ceil(len(task.scenarios) / (2 * count))))
         starts = range(0, len(task.scenarios), size)
         chunks = [Task(task.trace, task.colocated, task.scenarios[start : start + size]) for start in starts]
-        for rows in in_order(work, chunks):
+        for rows in in_order(chunks):
             yield from rows
 
     return run
@@ -101,7 +95,3 @@ def _ray() -> Iterator[Any]:
         yield pool
     finally:
         pool.terminate()
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers

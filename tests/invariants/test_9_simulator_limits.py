@@ -92,7 +92,7 @@ def test_a_perfect_draft_takes_the_fewest_rounds_where_trees_cost_the_same(seed:
 @settings(max_examples=60)
 @given(
     seed=SEEDS,
-    curve=st.lists(st.floats(0.001, 0.5), min_size=7, max_size=7),
+    curve=st.lists(st.sampled_from((0.01, 0.1, 0.5, 1.0, 10.0)), min_size=7, max_size=7),
     method=st.sampled_from(("ar", "toolspec", "oospec", "oospec@zero")),
     placement=st.sampled_from(("split", "shared", "tensor-parallel:ways=3,communication=0.02", "fraction:share=0.5")),
     jitter=st.booleans(),

@@ -26,7 +26,7 @@ def first_texts(kind: str, *, required: bool = True, begun: bool = False) -> set
     picked = set()
     for token in range(VOCABULARY):
         logits = torch.zeros(VOCABULARY)
-        logits[token] = 1.0
+        logits[token] = 20.0
         if GUIDE.pick(logits, parameter, begun) == token:
             picked.add(tiny.codec().decode([token]))
     return picked
@@ -58,6 +58,14 @@ def test_a_string_goes_on_freely() -> None:
 def test_a_truth_value_is_one_of_two_words_and_null_where_it_may_be_left_out() -> None:
     assert first_texts("boolean") == {" true", " false"}
     assert first_texts("boolean", required=False) == {" true", " false", " null"}
+
+
+@pytest.mark.parametrize(("margin", "null"), [(0.5, False), (3.0, True)])
+def test_a_null_is_taken_only_where_it_is_certain(margin: float, null: bool) -> None:
+    logits = torch.full((VOCABULARY,), -20.0)
+    logits[tiny.token(" true")], logits[tiny.token(" null")] = 0.0, margin
+    picked = GUIDE.pick(logits, Parameter(name="p", schema_={"type": "boolean"}), begun=False)
+    assert tiny.codec().decode([picked]) == (" null" if null else " true")
 
 
 def test_a_kind_for_which_the_vocabulary_has_no_beginning_is_not_guided() -> None:
