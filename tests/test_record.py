@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -224,13 +225,14 @@ def test_hints_that_the_target_never_polled_have_profiles_too(tmp_path: Path) ->
             self.launched.append(address)
             await asyncio.sleep(0)
             payloads = tuple((hint.version, encode_hint(hint)) for hint in HINTS)
+            later = time.monotonic_ns() + 10**12  # than any round
             events = [
                 Event("channel", "publish", last + h.version, last + h.version, request.id, "",
                       {"version": h.version, "bytes": len(encode_hint(h)), "ready": h.ready_slots})
-                for last in [1 << 60]
+                for last in [later]
                 for h in HINTS
             ]  # fmt: skip
-            return WaveReport(1 << 60, (1 << 60) + 9, False, tuple(events), payloads=payloads)
+            return WaveReport(later, later + 9, False, tuple(events), payloads=payloads)
 
     sidecar = Reports()
     target = Publishing(ScriptedTarget(), sidecar)
