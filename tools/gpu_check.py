@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 import torch
+from ended import exit_code
 from gpu_checks import host_time, ids, verify_time, workers
 from gpu_checks.base import PRESETS, Bench, Check, Outcome, one_line
 from rich.console import Console
@@ -149,17 +150,7 @@ def command(devices: str | None, out: Path, shapes: str | None) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all checks hold, 1: one does not, 2: bad input, which one line on stderr names, 130: interrupted."""
-    try:
-        return int(command.main(argv, prog_name="gpu_check.py", standalone_mode=False))
-    except (KeyboardInterrupt, click.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
-    except click.ClickException as error:
-        print(f"error: {' '.join(error.format_message().split())}", file=sys.stderr)
-        return 2
-    except OospecError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return exit_code(command, "gpu_check.py", argv)
 
 
 if __name__ == "__main__":

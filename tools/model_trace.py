@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import torch
+from ended import exit_code
 from gpu_checks.base import FULL, Shape
 from rich.console import Console
 from rich.progress import track
@@ -200,18 +201,7 @@ def command(out: Path, tokenizer: Path, data: Path | None, limit: int, hints: Pa
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    try:
-        command.main(argv, prog_name="model_trace.py", standalone_mode=False)
-    except (KeyboardInterrupt, click.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
-    except click.ClickException as error:
-        print(f"error: {' '.join(error.format_message().split())}", file=sys.stderr)
-        return 2
-    except OospecError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(command, "model_trace.py", argv)
 
 
 if __name__ == "__main__":

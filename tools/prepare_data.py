@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 import click
+from ended import exit_code
 
 from oospec_async.errors import OospecError
 from oospec_async.files import same_file, write_atomically
@@ -82,18 +83,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    try:
-        command.main(argv, prog_name="prepare_data.py", standalone_mode=False)
-    except click.Abort:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except click.ClickException as error:
-        print(f"error: {' '.join(error.format_message().split())}", file=sys.stderr)
-        return 2
-    except OospecError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(command, "prepare_data.py", argv)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 import torch
+from ended import exit_code
 from gpu_check import hardware
 from gpu_checks.base import FULL, TINY, Shape, one_line
 from gpu_checks.randoms import free
@@ -167,18 +168,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    try:
-        command.main(argv, prog_name="record_gpu_timing.py", standalone_mode=False)
-    except (KeyboardInterrupt, click.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
-    except click.ClickException as error:
-        print(f"error: {' '.join(error.format_message().split())}", file=sys.stderr)
-        return 2
-    except OospecError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(command, "record_gpu_timing.py", argv)
 
 
 if __name__ == "__main__":
