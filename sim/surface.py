@@ -1,6 +1,7 @@
 """Seconds of a forward by its size, interpolated between samples, with the range that the samples cover.
 
-Samples are grouped by size; a group's level is its median, so that an outlier moves nothing. Between groups the line is
+Samples are grouped by size; a group's level is the mean of its middle, so that an outlier moves nothing and yet the times
+of many forwards add up: forwards are late more often than early, and a median would be short. Between groups the line is
 straight. What more rows before the forward cost is one slope for all sizes: the robust slope within groups.
 """
 
@@ -18,12 +19,13 @@ Bools = npt.NDArray[np.bool_]
 
 _GROUP = 3  # samples that a level is made of, where there are so many
 _PREFILLS, _MOST_GROUPS = 4, 12  # of prefills hardly two have one size: groups are larger, or there are few
+_OUTER = 0.1  # share of a group at either end that does not count for its level, one sample at least
 _LEAST = 1e-9  # seconds: no forward takes less
 
 
 @dataclass(frozen=True)
 class Surface:
-    """Seconds by tokens and context (rows before the forward); ``sizes`` are median tokens of groups, ascending."""
+    """Seconds by tokens and context (rows before the forward); ``sizes`` are tokens of groups, ascending."""
 
     sizes: Floats
     levels: Floats  # seconds at ``centre`` rows
@@ -74,11 +76,17 @@ def fit(tokens: Sequence[int], contexts: Sequence[int], seconds: Sequence[float]
     flat = y - slope * (rows - centre)
     order = np.argsort(x, kind="stable")
     groups = _groups(x[order], _GROUP if rows.any() else max(_PREFILLS, len(x) // _MOST_GROUPS))
-    sizes = np.array([np.median(x[order[group]]) for group in groups])
-    levels = np.array([max(float(np.median(flat[order[group]])), _LEAST) for group in groups])
+    sizes = np.array([_middle(x[order[group]].astype(np.float64)) for group in groups])
+    levels = np.array([max(_middle(flat[order[group]]), _LEAST) for group in groups])
     known = (int(x.min()), int(x.max())), (int(rows.min()), int((rows + x).max()))
     bare = Surface(sizes, levels, slope, centre, *known, np.ones(0))
     return Surface(sizes, levels, slope, centre, *known, y / bare.seconds(x, rows))
+
+
+def _middle(values: Floats) -> float:
+    """The mean without the outer samples; of one or two, of all."""
+    outer = max(int(len(values) * _OUTER), 1) if len(values) > 2 else 0
+    return float(np.sort(values)[outer : len(values) - outer].mean())
 
 
 def _groups(x: Ints, least: int) -> list[slice]:
