@@ -33,9 +33,13 @@ _PACKAGE = Path(__file__).parent
     "--timeline and --json.",
 )
 @click.option("--placement", help="Of a replay: split (default), shared, shared-fair, fraction, tensor-parallel.")
-@click.option("--fetch", is_flag=True, help="Only fetch the weights of --target and --sidecar, then stop.")
+@click.option("--fetch", is_flag=True, help="Only fetch the weights of --target, --sidecar and --drafter, then stop.")
 @click.option("--target", default=DEFAULT_TARGET, show_default=True, help="Directory or Hugging Face id.")
 @click.option("--sidecar", default=DEFAULT_SIDECAR, show_default=True, help="Directory or Hugging Face id.")
+@click.option(
+    "--drafter",
+    help="A smaller model with the target's tokenizer, on its device, for methods with draft: directory or id.",
+)
 @click.option(
     "--adapter",
     default=SHIPPED,
@@ -61,6 +65,7 @@ def command(
     fetch: bool,
     target: str,
     sidecar: str,
+    drafter: str | None,
     adapter: str,
     devices: str | None,
     method: str | None,
@@ -82,7 +87,7 @@ def command(
     if placement is not None:
         raise OospecError("--placement belongs to --trace; --devices says where real models run")
     if fetch:
-        sys.exit(fetch_models([target, sidecar]))
+        sys.exit(fetch_models([target, sidecar, *([drafter] if drafter is not None else [])]))
     if not live:
         raise OospecError(
             "say --live to run real models on this machine, --trace TRACE.json to replay a recorded run without any, "
@@ -100,9 +105,11 @@ def command(
         engine=EngineConfig(
             target=target,
             sidecar=sidecar if needs_sidecar else None,
+            drafter=drafter,
             adapter=adapter,
             devices=devices,
             dtype=dtype,
+            reuse_prefix=record is None,  # a trace says what a request costs by itself
             record=record is not None or timeline is not None,
             finish_waves=True,  # the table tells the whole wave
         ),

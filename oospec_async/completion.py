@@ -48,6 +48,7 @@ class Metrics:
     prefill_seconds: float
     decode_seconds: float  # first token to last commit
     hint: HintUse = field(default_factory=HintUse)
+    reused_tokens: int = 0  # of the prompt: read for the request before, and not again
 
     @property
     def mean_accepted(self) -> float:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
+import threading
+from typing import NoReturn
 
 
 def main() -> None:
@@ -12,7 +15,10 @@ def main() -> None:
 
 
 def enter(program: str, module: str) -> None:
-    """Run the ``main`` of a module that is imported only now; 130 is the exit code of Ctrl-C."""
+    """Run the ``main`` of a module that is imported only now; 130 is the exit code of Ctrl-C.
+
+    A thread that is still at work, loading a model say, does not keep a command that has failed from ending.
+    """
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -22,4 +28,19 @@ def enter(program: str, module: str) -> None:
         importlib.import_module(module).main()
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)
-        sys.exit(130)
+        _leave(130)
+    except SystemExit as stop:
+        if stop.code in (2, 130):
+            _leave(int(stop.code))
+        raise
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit; at once where the interpreter would wait for a thread."""
+    others = set(threading.enumerate()) - {threading.current_thread()}
+    if any(not thread.daemon for thread in others):
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)

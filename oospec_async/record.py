@@ -8,6 +8,8 @@ from itertools import pairwise
 from typing import Literal
 
 from oospec_async.completion import Completion
+from oospec_async.decoding.drafters import takes_chains
+from oospec_async.errors import OospecError
 from oospec_async.profile import profiles
 from oospec_async.provenance import Setup, software
 from oospec_async.request import Request
@@ -53,7 +55,17 @@ def make_trace(
     """A trace of completed requests; events of others are left out. ``done`` is called after each.
 
     Profiles are made here: the drafters are run at every position of every output, once per version of the hint.
+    Raises OospecError where a prompt was not read whole: a trace says what a request costs by itself; and as
+    ``check_recordable`` does.
     """
+    for completion in completions:
+        check_recordable(completion.method)
+    reused = next((c for c in completions if c.metrics.reused_tokens), None)
+    if reused is not None:
+        raise OospecError(
+            f"request {reused.request!r} reused {reused.metrics.reused_tokens} tokens of the prompt before; "
+            f"record with an engine opened with reuse_prefix=False"
+        )
     runs: dict[tuple[str, str], list[Event]] = {(c.request, c.method): [] for c in completions}
     for event in recorder.events:
         if (event.request, event.method) in runs and _sound(event):
@@ -88,6 +100,14 @@ def make_trace(
         )
         done()
     return Trace(provenance=_provenance(setup), timing=timing, requests=traces)
+
+
+def check_recordable(method: str) -> None:
+    """Raises OospecError for a method of which a trace cannot tell what it costs, or would draft elsewhere."""
+    if takes_chains(method):
+        raise OospecError(
+            f"method {method!r} cannot be recorded: a trace has no place for the times of a drafter model; leave it out"
+        )
 
 
 _COUNTS = ("tokens", "branches", "context")

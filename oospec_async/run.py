@@ -15,11 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from oospec_async import terminal
 from oospec_async.adapters import NO_ADAPTER, SHIPPED, find_adapter
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import drafters_of
+from oospec_async.decoding.drafters import drafters_of, takes_chains
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, same_file
 from oospec_async.provenance import Setup, software
-from oospec_async.record import make_trace
+from oospec_async.record import check_recordable, make_trace
 from oospec_async.request import Request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
@@ -39,11 +39,27 @@ class RunOptions:
     as_json: bool = False
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A request that could not be served by a method, and why, in one line."""
+
+    request: str
+    method: str
+    error: str
+
+
 def check(options: RunOptions) -> None:
     """Raises OospecError for what would otherwise fail only after minutes of work."""
     for method in options.methods:
         drafters_of(method)
+    chained = [method for method in options.methods if takes_chains(method)]
+    if chained and options.engine.drafter is None:
+        raise OospecError(f"method {chained[0]!r} drafts with a model; name one with --drafter")
+    if options.engine.drafter is not None and not chained:
+        raise OospecError("--drafter belongs to the drafter 'draft', and no method here has it")
     if options.record is not None:
+        for method in options.methods:
+            check_recordable(method)
         check_writable(options.record, "trace")
         if options.timeline is not None and same_file(options.timeline, options.record):
             raise OospecError(f"--record and --timeline both name {options.record}; name two files")
@@ -61,28 +77,34 @@ def check(options: RunOptions) -> None:
 async def run(options: RunOptions) -> None:
     """Serve every request by every method. Results go to stdout, progress to stderr. Raises OospecError.
 
-    Interrupted, it still sums up and writes down what was finished.
+    A request that fails costs the others nothing: it is named at the end. Interrupted, it still sums up and writes
+    down what was finished.
     """
     out, err = Console(), Console(stderr=True)
     async with Engine.open(options.engine, lambda line: _note(err, line)) as engine:
         for request in options.requests:
             engine.check(request)
         done: list[Completion] = []
+        failed: list[Failure] = []
         try:
             try:
                 if options.as_json:
-                    await _serve_quietly(engine, options, err, done)
+                    await _serve_quietly(engine, options, err, done, failed)
                 else:
-                    await _serve_visibly(engine, options, out, done)
+                    await _serve_visibly(engine, options, out, done, failed)
             finally:
                 if done:
                     with _uninterrupted():
-                        _conclude(engine, options, out, err, done)
+                        _conclude(engine, options, out, err, done, failed)
         except OSError as error:
             raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
+        if failed:
+            raise OospecError(_told(failed))
 
 
-async def _serve_visibly(engine: Engine, options: RunOptions, out: Console, done: list[Completion]) -> None:
+async def _serve_visibly(
+    engine: Engine, options: RunOptions, out: Console, done: list[Completion], failed: list[Failure]
+) -> None:
     """Show calls as they are committed."""
     drafters = dict.fromkeys(drafter.name for method in options.methods for drafter in drafters_of(method))
     terminal.print_legend(out, list(drafters))
@@ -90,27 +112,55 @@ async def _serve_visibly(engine: Engine, options: RunOptions, out: Console, done
         terminal.print_request(out, request)
         for method in options.methods:
             terminal.print_method(out, method)
-            async for item in engine.stream(request, method):
-                if isinstance(item, Completion):
-                    terminal.print_completion(out, item)
-                    done.append(item)
-                else:
-                    terminal.print_chunk(out, item)
+            try:
+                async for item in engine.stream(request, method):
+                    if isinstance(item, Completion):
+                        terminal.print_completion(out, item)
+                        done.append(item)
+                    else:
+                        terminal.print_chunk(out, item)
+            except OospecError as error:
+                terminal.print_failure(out, str(error))
+                failed.append(Failure(request.id, method, str(error)))
 
 
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
-async def _serve_quietly(engine: Engine, options: RunOptions, err: Console, done: list[Completion]) -> None:
+async def _serve_quietly(
+    engine: Engine, options: RunOptions, err: Console, done: list[Completion], failed: list[Failure]
+) -> None:
     with Progress(*_COLUMNS, console=err) as progress:
         task = progress.add_task("requests x methods", total=len(options.requests) * len(options.methods))
         for request in options.requests:
             for method in options.methods:
-                done.append(await engine.generate(request, method))
+                try:
+                    done.append(await engine.generate(request, method))
+                except OospecError as error:
+                    failed.append(Failure(request.id, method, str(error)))
                 progress.advance(task)
 
 
-def _conclude(engine: Engine, options: RunOptions, out: Console, err: Console, done: list[Completion]) -> None:
+_MOST_NAMED = 5  # failures
+
+
+def _told(failed: Sequence[Failure]) -> str:
+    """All failures in one line: the first one's words, and which others there are."""
+    first, *others = failed
+    names = [f"{failure.request!r} by {failure.method}" for failure in others[:_MOST_NAMED]]
+    names += ["…"] if len(others) > _MOST_NAMED else []
+    rest = f"; {len(others)} more failed: {', '.join(names)}" if others else ""
+    return f"by {first.method}, {first.error}{rest}"
+
+
+def _conclude(
+    engine: Engine,
+    options: RunOptions,
+    out: Console,
+    err: Console,
+    done: list[Completion],
+    failed: list[Failure],
+) -> None:
     """Write the files first, each whatever becomes of the other, then print."""
     setup = engine.parts.setup
     assert setup is not None  # the engine was opened on real models
@@ -127,11 +177,11 @@ def _conclude(engine: Engine, options: RunOptions, out: Console, err: Console, d
             except OospecError as failure:
                 failures.append(failure)
     if options.as_json:
-        out.out(_as_json(setup, done), highlight=False)
+        out.out(_as_json(setup, done, failed), highlight=False)
     else:
         terminal.print_summary(out, summarise(done), setup.line)
     if failures:
-        raise failures[0]
+        raise OospecError("; ".join([*map(str, failures), *([_told(failed)] if failed else [])]))
 
 
 def _trace(engine: Engine, setup: Setup, options: RunOptions, err: Console, done: list[Completion]) -> Trace:
@@ -154,11 +204,12 @@ def _note(err: Console, line: str) -> None:
     err.print(line, style="dim", soft_wrap=True, markup=False, highlight=False)
 
 
-def _as_json(setup: Setup, completions: Sequence[Completion]) -> str:
+def _as_json(setup: Setup, completions: Sequence[Completion], failed: Sequence[Failure]) -> str:
     result = {
         "measured_on": {
             "target": setup.target.model_dump(),
             "sidecar": setup.sidecar.model_dump() if setup.sidecar is not None else None,
+            "drafter": setup.drafter.model_dump() if setup.drafter is not None else None,
             "software": software(),
             "curve": setup.curve.samples,
         },
@@ -166,5 +217,6 @@ def _as_json(setup: Setup, completions: Sequence[Completion]) -> str:
         "completions": [
             asdict(completion) | {"mean_accepted": completion.metrics.mean_accepted} for completion in completions
         ],
+        "failures": [asdict(failure) for failure in failed],
     }
     return json.dumps(result)

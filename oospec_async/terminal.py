@@ -51,6 +51,11 @@ def print_completion(console: Console, completion: Completion) -> None:
     console.print(Text(f"  {line}", style="dim"))
 
 
+def print_failure(console: Console, error: str) -> None:
+    console.print()
+    console.print(Text(f"  failed: {error}", style="red"), soft_wrap=True)
+
+
 def _number(value: float | None, scale: float, form: str) -> str:
     return "" if value is None else form.format(value * scale)
 

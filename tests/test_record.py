@@ -221,7 +221,7 @@ def test_hints_that_the_target_never_polled_have_profiles_too(tmp_path: Path) ->
     """The second version is published after the last round: only the worker's report knows what was in it."""
 
     class Reports(StubSidecar):
-        async def wave(self, address: Address, request: Request) -> WaveReport | None:
+        async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             self.launched.append(address)
             await asyncio.sleep(0)
             payloads = tuple((hint.version, encode_hint(hint)) for hint in HINTS)

@@ -127,7 +127,7 @@ class ScriptedTarget:
         self._committed = 0
         self._random = np.random.default_rng(0)
 
-    def prefill(self, prompt: Sequence[int]) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         start = time.monotonic_ns()
         self._output, self._committed = next(self._outputs), 0
         state = self._random.standard_normal(896, dtype=np.float32)
@@ -162,7 +162,7 @@ class HintingSidecar:
         self.reader, self._writer = HintReader(block), HintWriter(block)
         self._hints = {case.request.id: case.hint for case in given}
 
-    async def wave(self, address: Address, request: Request) -> WaveReport | None:
+    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
         self._writer.publish(address, self._hints[request.id], time.monotonic_ns())
         return None
 

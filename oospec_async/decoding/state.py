@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from oospec_async.decoding.chain import NO_CHAIN, Chain
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.text import Codec, OutputText
@@ -56,7 +57,12 @@ class DecodeState:
         """The output's text, without the token that ended it."""
         return self._text.text
 
-    def view(self, hint: Hint | None) -> View:
+    @property
+    def room(self) -> int:
+        """Tokens that a draft may have: every round yields one more by itself."""
+        return self._setting.limits.max_new_tokens - len(self.output) - 1
+
+    def view(self, hint: Hint | None, chain: Chain = NO_CHAIN) -> View:
         setting = self._setting
         return View(
             prompt=setting.prompt,
@@ -68,19 +74,20 @@ class DecodeState:
             codec=setting.codec,
             hint=hint,
             prompt_thinks=self.prompt_thinks,
+            chain=chain,
         )
 
-    def propose(self, hint: Hint | None = None) -> DraftTree:
-        """The tree for the next round. Its depth leaves room for the token that every round yields by itself."""
+    def propose(self, hint: Hint | None = None, chain: Chain = NO_CHAIN) -> DraftTree:
+        """The tree for the next round; ``chain`` is what a drafter model says of what is committed by now."""
         setting = self._setting
-        view = self.view(hint)
+        view = self.view(hint, chain)
         candidates = [c for drafter in setting.drafters for c in drafter.propose(view)]
         return build_tree(
             view.last,
             [c for c in candidates if all(token < setting.vocabulary for token in c.tokens)],
             curve=setting.curve,
             max_nodes=MAX_NODES,
-            max_depth=setting.limits.max_new_tokens - len(self.output) - 1,
+            max_depth=self.room,
         )
 
     def commit(self, tree: DraftTree, predicted: Sequence[int], successors: Sequence[Sequence[int]]) -> Verdict:

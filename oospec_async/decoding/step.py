@@ -12,7 +12,8 @@ from oospec_async.decoding.memory import State
 class Step:
     """Per node the next token, its likely successors (best first), and the margin of the choice (logits).
 
-    ``state`` is the last hidden state of the prompt (prefill only). Times are monotonic nanoseconds on the executor.
+    ``state`` is the last hidden state of the prompt, ``reused`` how many of its tokens were not read again (prefill
+    only). Times are monotonic nanoseconds on the executor.
     """
 
     predicted: Sequence[int]
@@ -21,3 +22,4 @@ class Step:
     start_ns: int
     end_ns: int
     state: State | None = None
+    reused: int = 0

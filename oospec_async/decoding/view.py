@@ -1,4 +1,4 @@
-"""What a drafter may look at: the committed prefix, the request, the memory, and the newest hint. Nothing else."""
+"""What a drafter may look at: the committed prefix, the request, the memory, the newest hint and a model's chain."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from oospec_async.decoding.chain import NO_CHAIN, Chain
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.text import Codec, Tail
 from oospec_async.decoding.tree import Candidate
@@ -40,6 +41,7 @@ class View:
     codec: Codec
     hint: Hint | None = None
     prompt_thinks: bool = False  # the prompt has opened a think block
+    chain: Chain = NO_CHAIN  # what a drafter model says of this prefix; empty where none was asked
 
     @cached_property
     def site(self) -> CallSite:

@@ -61,6 +61,10 @@ class TreeCache(Cache):
         values[:, :, self.length : end] = value_states
         return keys[:, :, :end], values[:, :, :end]
 
+    def release(self) -> None:
+        """Drop all rows and the blocks that hold them."""
+        self.length, self._capacity, self._blocks = 0, 0, []
+
     def move(self, rows: list[int], to: int) -> None:
         """Copy ``rows`` to ``to``, ``to + 1``, …; rows are increasing and never before their destination."""
         index: torch.Tensor | None = None

@@ -75,7 +75,7 @@ class GreedyRule:
     def choose(self, logits: torch.Tensor, committed: Sequence[int], paths: Sequence[Sequence[int]]) -> Choice:
         """``logits`` [nodes, vocabulary]; ``committed``: prompt and output; ``paths``: each node's further tokens."""
         if self.repetition_penalty != 1.0 or self.suppressed:
-            logits = self._process(logits.float().clone(), committed, paths)
+            logits = self._process(logits.to(torch.float32, copy=True), committed, paths)
         values, indices = logits.topk(min(TOP_K, logits.shape[-1]), dim=-1)
         values = values.float()
         # Among equals argmax takes the lowest index, topk any; topk is twice as fast.

@@ -34,6 +34,8 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
     transformers.utils.logging.disable_progress_bar()
     config = _tried(f"{name}: config.json in {path} cannot be used", transformers.AutoConfig.from_pretrained, path)
     check_family(config, name)
+    if (context := config.max_position_embeddings) < 2:
+        raise OospecError(f"{name}: a context of {context} tokens (max_position_embeddings) has no room for an output")
     check_device(device)
     what = f"{name}: {path} cannot be loaded (damaged files? fetch them again)"
     model, report = _tried(
@@ -44,6 +46,7 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
         dtype=DTYPES[dtype],
         attn_implementation="sdpa",
         local_files_only=True,
+        ignore_mismatched_sizes=True,  # they are reported, by name, and refused below
         output_loading_info=True,
     )
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
@@ -98,12 +101,19 @@ def _merge(model: Any, adapter: Path, name: str) -> Any:
 
 
 def _tried(what: str, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call a library that raises whatever it likes at broken files. Raises OospecError: ``what``, and why."""
+    """Call a library that raises whatever it likes at broken files. Raises OospecError: ``what``, and why.
+
+    What else it would say on stderr is left out: an error is one line.
+    """
+    level = transformers.utils.logging.get_verbosity()
+    transformers.utils.logging.set_verbosity(max(level, transformers.utils.logging.ERROR))
     try:
         return call(*arguments, **options)
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
         raise OospecError(f"{what}: {type(error).__name__}: {reason}") from None
+    finally:
+        transformers.utils.logging.set_verbosity(level)
 
 
 def check_device(device: str) -> None:

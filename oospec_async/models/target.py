@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -15,6 +17,22 @@ from oospec_async.models.tree_model import TreeModel
 _CURVE_SIZES = (1, 2, 4, 8, 16, 32, 48)
 _CURVE_CONTEXT = 256  # rows of cache during calibration
 _CURVE_REPEATS = 3
+
+Forward = TypeVar("Forward", bound=Callable[..., Step])
+
+
+def _frees_on_failure(forward: Forward) -> Forward:
+    """A forward that raises leaves no cache behind: the next prompt begins with an empty one."""
+
+    @functools.wraps(forward)
+    def freeing(self: Target, *arguments: Any, **options: Any) -> Step:
+        try:
+            return forward(self, *arguments, **options)
+        except Exception:
+            self.model.release()
+            raise
+
+    return cast(Forward, freeing)
 
 
 class Target:
@@ -39,17 +57,20 @@ class Target:
     def end_tokens(self) -> frozenset[int]:
         return self._rule.end_tokens
 
-    def prefill(self, prompt: Sequence[int]) -> Step:
-        """Forget the last request and read a prompt. The step's one node is the prompt's last token."""
+    @_frees_on_failure
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
+        """Read a prompt, of which a beginning that the last request had too need not be read again if ``reuse``.
+
+        The step's one node is the prompt's last token.
+        """
         start = time.monotonic_ns()
-        self.model.truncate(0)
-        logits = self.model.extend(prompt, range(-1, len(prompt) - 1), wanted=[len(prompt) - 1])
+        logits, reused = self.model.read(prompt, reuse=reuse)
         self._committed, self._tree, self._base = list(prompt), prompt[-1:], len(prompt) - 1
-        self.model.keep(range(len(prompt)))
         choice = self._rule.choose(logits.rows, self._committed, [()])
         state = np.asarray(logits.state.float().cpu().numpy())
-        return Step(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns(), state)
+        return Step(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns(), state, reused)
 
+    @_frees_on_failure
     def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
         """Keep ``path`` of the last tree (nodes, root first), then run a tree whose root follows it."""
         start = time.monotonic_ns()

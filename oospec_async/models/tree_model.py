@@ -27,7 +27,8 @@ class TreeModel:
     """A causal LM whose cache holds a trunk (a chain) and, after it, a tree of rows that branch off the trunk's end.
 
     A row is a cache index. The trunk is rows ``0 … trunk - 1``; rows from ``trunk`` on are tree rows. ``extend`` adds
-    tree rows, ``keep`` moves a path of them into the trunk and drops the rest, ``truncate`` cuts the trunk.
+    tree rows, ``keep`` moves a path of them into the trunk and drops the rest, ``truncate`` cuts the trunk. ``read``
+    begins anew with a prompt.
     """
 
     def __init__(self, model: Any, *, max_rows: int | None = None) -> None:
@@ -37,6 +38,7 @@ class TreeModel:
             raise OospecError(f"a context of {self.context} tokens (max_position_embeddings) has no room for an output")
         self.vocabulary: int = int(model.get_output_embeddings().weight.shape[0])
         self.trunk = 0
+        self._tokens: list[int] = []  # of each row
         self.model = model
         self._body = model.get_decoder()
         self._head = model.get_output_embeddings()
@@ -50,6 +52,18 @@ class TreeModel:
     def rows(self) -> int:
         """Rows in use, trunk and tree."""
         return self.trunk + len(self._depths)
+
+    def read(self, prompt: Sequence[int], *, reuse: bool) -> tuple[Logits, int]:
+        """Make ``prompt`` the trunk; logits are its last token's. With ``reuse``, rows of a common beginning stay.
+
+        Returns also how many stayed. Raises OospecError as ``extend`` does.
+        """
+        shared = _common(self._tokens[: self.trunk], prompt[:-1]) if reuse else 0
+        self.truncate(shared)
+        new = len(prompt) - shared
+        logits = self.extend(prompt[shared:], range(shared - 1, len(prompt) - 1), wanted=[new - 1])
+        self.keep(range(shared, len(prompt)))
+        return logits, shared
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int], wanted: Sequence[int] | None = None) -> Logits:
@@ -74,6 +88,7 @@ class TreeModel:
             **{self._cache_name: self._cache},
         ).last_hidden_state[0]
         self._cache.length += len(tokens)
+        self._tokens += tokens
         self._depths, self._sees = depths, sees
         picked = hidden if wanted is None else hidden[list(wanted)]
         return Logits(self._head(picked), hidden[-1])
@@ -83,6 +98,7 @@ class TreeModel:
         """Make ``path`` (tree rows, each the parent of the next, the first a child of the trunk) part of the trunk."""
         if list(path) != list(range(self.trunk, self.trunk + len(path))):
             self._cache.move(list(path), self.trunk)
+        self._tokens[self.trunk :] = [self._tokens[row] for row in path]
         self.truncate(self.trunk + len(path))
 
     def truncate(self, rows: int) -> None:
@@ -90,7 +106,13 @@ class TreeModel:
         if not 0 <= rows <= self.rows:
             raise IndexError(f"cannot keep {rows} of {self.rows} rows")
         self.trunk = self._cache.length = rows
+        del self._tokens[rows:]
         self._depths, self._sees = self._depths[:0], None
+
+    def release(self) -> None:
+        """Drop all rows and the memory of the cache: what comes next begins anew."""
+        self.truncate(0)
+        self._cache.release()
 
     def _grow_depths(self, parents: Sequence[int]) -> np.ndarray:
         """Depths of all tree rows, with rows for ``parents`` added."""
@@ -133,3 +155,8 @@ class TreeModel:
         hidden = torch.from_numpy(~sees).to(self._device)
         bias[0, 0, :, self.trunk :].masked_fill_(hidden, torch.finfo(bias.dtype).min)
         return bias
+
+
+def _common(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many tokens two sequences begin with alike."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

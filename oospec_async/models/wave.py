@@ -56,7 +56,9 @@ class _Branch:
 class Wave:
     """One wave over one request. Iterate ``run``; stop iterating to cancel."""
 
-    def __init__(self, sidecar: Sidecar, request: Request) -> None:
+    def __init__(self, sidecar: Sidecar, request: Request, *, reuse: bool = False) -> None:
+        """``reuse``: a beginning that the last wave's prefix had too is not read again."""
+        self._reuse = reuse
         self._model, self._codec, self._guide = sidecar.model, sidecar.codec, sidecar.guide
         self._ends = sidecar.end_tokens
         self._request = request
@@ -76,10 +78,8 @@ class Wave:
         if not self._request.tools:
             return
         ids = self._codec.encode(self._prefix)
-        self._model.truncate(0)
-        self._model.extend(ids, range(-1, len(ids) - 1), wanted=[len(ids) - 1])
-        self._model.keep(range(len(ids)))
-        yield Progress("prefill", len(ids), 0, 0, self._joined())
+        _, reused = self._model.read(ids, reuse=self._reuse)
+        yield Progress("prefill", len(ids) - reused, 0, reused, self._joined())
         live = self._new_branches()
         while live:
             context, branches = self._model.rows, len(live)

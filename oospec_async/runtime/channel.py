@@ -82,6 +82,12 @@ class HintReader:
         self._address, self._tools = address, tools
         self._seen = _SEQUENCE.unpack_from(self._block)[0]
 
+    def detach(self) -> None:
+        """Let go of the block: from now on there are no messages."""
+        block, self._block = self._block, memoryview(bytes(CHANNEL_SIZE))
+        self._seen = 0
+        block.release()
+
     def poll(self) -> Delivery | None:
         """The newest message since the last poll, or None. A plain call: it never waits and never raises."""
         block = self._block

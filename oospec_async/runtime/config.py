@@ -13,13 +13,19 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """``target``, ``sidecar``: a directory or a Hugging Face id. ``devices``: ``target,sidecar``; None picks them."""
+    """``target``, ``sidecar``: a directory or a Hugging Face id. ``devices``: ``target,sidecar``; None picks them.
+
+    ``drafter``: likewise a directory or an id, of a smaller model with the target's tokenizer. It takes the target's
+    device and dtype.
+    """
 
     target: str = DEFAULT_TARGET
     sidecar: str | None = DEFAULT_SIDECAR
+    drafter: str | None = None
     adapter: str = SHIPPED  # of the sidecar: a directory, "shipped" or "none"
     devices: str | None = None
     dtype: str = "bfloat16"
     method: str = "oospec"
+    reuse_prefix: bool = True  # do not read again what the prompt before, by the same method, began with alike
     record: bool = False  # keep every event, for timelines and traces
     finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known

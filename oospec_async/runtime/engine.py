@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import replace
 
 from oospec_async.completion import Chunk, Completion
-from oospec_async.decoding.drafters import drafters_of, takes_hints
+from oospec_async.decoding.drafters import drafters_of, takes_chains, takes_hints
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import Setting
@@ -21,6 +21,7 @@ from oospec_async.profile import Decode
 from oospec_async.request import Request, Tool
 from oospec_async.runtime.channel import Address, Delivery, HintReader
 from oospec_async.runtime.config import EngineConfig, Report
+from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import SidecarPort, WaveReport
 from oospec_async.runtime.recorder import Recorder, Served
@@ -39,12 +40,16 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.recorder = Recorder(keep=parts.record)
-        self._memories: defaultdict[str, Memory] = defaultdict(Memory)
+        self._memories: defaultdict[str, Memory] = defaultdict(parts.memory)
         self._turn = asyncio.Lock()
         self._serial = 0
+        self._last_method = ""  # whose prompt's beginning may be reused
 
     async def generate(self, request: Request, method: str | None = None) -> Completion:
-        """Decode a request to its end. Raises OospecError for one that cannot be served; cancelling is safe."""
+        """Decode a request to its end. Raises OospecError for one that cannot be served; cancelling is safe.
+
+        RequestFailed, an OospecError, if the target failed or its memory did not suffice: the next one is served.
+        """
         return await self._serve(request, method or self.parts.method, lambda chunk: None)
 
     async def stream(self, request: Request, method: str | None = None) -> AsyncGenerator[Chunk | Completion, None]:
@@ -61,8 +66,9 @@ class Engine:
             yield await task
         finally:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # seen: who has left early does not ask how it ended
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -82,29 +88,42 @@ class Engine:
         async with open_parts(config or EngineConfig(), report) as parts:
             yield cls(parts)
 
+    @property
+    def memories(self) -> dict[str, Memory]:
+        """What earlier outputs have taught, by method: to be kept beside a run, and put back where it goes on."""
+        return self._memories
+
     def check(self, request: Request) -> None:
         """Raises OospecError if the request cannot be served, without serving it."""
         self._prompt(request)
 
     def forget(self) -> None:
-        """Drop what earlier outputs have taught: the next request starts cold."""
+        """Drop what earlier requests have left, outputs and prompts: the next one starts cold."""
         self._memories.clear()
+        self._last_method = ""
 
     async def _serve(self, request: Request, method: str, emit: Emit) -> Completion:
         drafters = drafters_of(method)
         hinted = takes_hints(method)
         if hinted and self.parts.sidecar is None:
             raise OospecError(f"method {method!r} takes hints, and no sidecar is loaded; open the engine with one")
+        drafter = self.parts.drafter if takes_chains(method) else None
+        if takes_chains(method) and drafter is None:
+            raise OospecError(f"method {method!r} drafts with a model, and none is loaded; name a drafter")
         arrival_ns = self.parts.clock()
         async with self._turn:
             self._serial += 1
             start_ns = self.parts.clock()
             prompt = self._prompt(request)
-            async with self._wave(request, self.parts.sidecar if hinted else None) as (reader, wave):
+            # Not across methods: of two that serve the same request, the second would find its whole prompt.
+            reuse = self.parts.reuse_prefix and method == self._last_method
+            self._last_method = method
+            async with self._wave(request, self.parts.sidecar if hinted else None, reuse) as (reader, wave):
                 parts, log = self.parts, self.recorder
-                rounds = Rounds(parts.target, parts.executor, reader, log, request.id, method, emit, parts.clock)
+                executor = GuardedExecutor(parts.executor, request.id)
+                rounds = Rounds(parts.target, executor, reader, log, request.id, method, emit, parts.clock, drafter)
                 memory = self._memories[method]
-                prefill = await rounds.prefill(prompt)
+                prefill = await rounds.prefill(prompt, reuse=reuse)
                 recollection = memory.recall(prefill.state)
                 setting = self._setting(request, prompt, drafters, recollection)
                 state = parts.decoding(setting)
@@ -164,7 +183,7 @@ class Engine:
 
     @contextlib.asynccontextmanager
     async def _wave(
-        self, request: Request, sidecar: SidecarPort | None
+        self, request: Request, sidecar: SidecarPort | None, reuse: bool
     ) -> AsyncIterator[tuple[HintReader | None, asyncio.Task[WaveReport | None] | None]]:
         """Launch a request's wave; it is cancelled when the request is through with it, however that ends."""
         if sidecar is None:
@@ -172,7 +191,7 @@ class Engine:
             return
         address = Address(self._serial)
         sidecar.reader.expect(address, request.tools)
-        wave = asyncio.create_task(sidecar.wave(address, request))
+        wave = asyncio.create_task(sidecar.wave(address, request, reuse=reuse))
         try:
             await asyncio.sleep(0)  # let it be sent before the prefill begins
             yield sidecar.reader, wave

@@ -29,8 +29,9 @@ class ThreadExecutor:
     async def run(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
-    def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+    def close(self, *, wait: bool = True) -> None:
+        """Calls that have not begun are dropped. ``wait``: until the running one has ended."""
+        self._pool.shutdown(wait=wait, cancel_futures=True)
 
 
 class InlineExecutor:

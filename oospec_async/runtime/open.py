@@ -8,11 +8,13 @@ import functools
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from oospec_async.adapters import describe, find_adapter
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
 from oospec_async.models.codec import TokenizerCodec
+from oospec_async.models.draft_model import DraftModel, check_vocabularies
 from oospec_async.models.fetch import ModelFiles, resolve
 from oospec_async.models.greedy import GreedyRule
 from oospec_async.models.load import DTYPES, check_device, load
@@ -23,6 +25,7 @@ from oospec_async.provenance import Setup
 from oospec_async.runtime.config import EngineConfig, Report
 from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
+from oospec_async.runtime.loop import interruptible
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
 from oospec_async.trace import ModelInfo
@@ -45,24 +48,42 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
     async with contextlib.AsyncExitStack() as stack:
         sidecar, sidecar_info = None, None
         if config.sidecar is not None:
-            found = _resolve(config.sidecar, "sidecar", report)
+            with interruptible():
+                found = _resolve(config.sidecar, "sidecar", report)
             adapter = find_adapter(config.adapter, config.sidecar)
             sidecar_info = _info(found, config, sidecar_device, adapter)
             worker = SidecarConfig(found.path, config.sidecar, sidecar_device, config.dtype, adapter)
             sidecar = SidecarProcess(worker)
             stack.push_async_callback(sidecar.close)
-        files = _resolve(config.target, "target", report)
-        executor = ThreadExecutor(device)
-        stack.callback(executor.close)
+        with interruptible():
+            files = _resolve(config.target, "target", report)
+            drafter_files = _resolve(config.drafter, "drafter", report) if config.drafter is not None else None
+        executor, loading = ThreadExecutor(device), True
+        # A load cannot be stopped: whoever gives up meanwhile does not wait for it.
+        stack.callback(lambda: executor.close(wait=not loading))
         report("loading the models")
         where = functools.partial(load, files.path, name=config.target, dtype=config.dtype, device=device.torch_name)
         starting = sidecar.start() if sidecar is not None else _nothing()
         loaded, _ = await asyncio.gather(executor.run(where), starting)
         rule = GreedyRule.from_config(loaded.model.generation_config, config.target)
         target = Target(TreeModel(loaded.model), rule)
+        small = None
+        if drafter_files is not None:
+            fitting = functools.partial(
+                _small_model, drafter_files, config, device, loaded.tokenizer, target.vocabulary
+            )
+            small = await executor.run(fitting)
+        loading = False
         prompts, codec = Prompts(loaded.tokenizer, config.target), TokenizerCodec(loaded.tokenizer)
         report("measuring what a round costs by tree size")  # not before: loading would disturb it
         curve = await executor.run(target.calibrate)
+        drafter, drafter_info = None, None
+        if drafter_files is not None and small is not None:
+            measuring = functools.partial(DraftModel.calibrated, small, rule, curve, target.vocabulary)
+            drafter = await executor.run(measuring)
+            drafter_info = _info(drafter_files, config, device)
+            report(drafter.line)
+            stack.push_async_callback(executor.run, drafter.close)  # after what may still run of a request
         yield Parts(
             target=target,
             executor=executor,
@@ -70,11 +91,22 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
             codec=codec,
             curve=curve,
             sidecar=sidecar,
-            setup=Setup(_info(files, config, device), sidecar_info, curve),
+            drafter=drafter,
+            setup=Setup(_info(files, config, device), sidecar_info, curve, drafter_info),
             method=config.method,
+            reuse_prefix=config.reuse_prefix,
             record=config.record,
             finish_waves=config.finish_waves,
         )
+
+
+def _small_model(files: ModelFiles, config: EngineConfig, device: Device, tokenizer: Any, rows: int) -> TreeModel:
+    """The drafter's. ``tokenizer``, ``rows``: of the target, its vocabulary. Raises OospecError if they do not fit."""
+    found = load(files.path, name=files.name, dtype=config.dtype, device=device.torch_name)
+    model = TreeModel(found.model)
+    names = (files.name, config.target)
+    check_vocabularies(found.tokenizer, tokenizer, min(model.vocabulary, rows), names)
+    return model
 
 
 async def _nothing() -> None:

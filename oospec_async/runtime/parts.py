@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from oospec_async.decoding.memory import Memory
 from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.text import Codec
 from oospec_async.decoding.tree import VerifyCurve
@@ -14,7 +15,7 @@ from oospec_async.dialects.dialect import Dialect
 from oospec_async.provenance import Setup
 from oospec_async.request import Request
 from oospec_async.runtime.executor import Executor
-from oospec_async.runtime.ports import SidecarPort, TargetPort
+from oospec_async.runtime.ports import DraftPort, SidecarPort, TargetPort
 
 Clock = Callable[[], int]  # monotonic nanoseconds
 
@@ -38,9 +39,12 @@ class Parts:
     codec: Codec
     curve: VerifyCurve
     sidecar: SidecarPort | None = None
+    drafter: DraftPort | None = None  # on the target's executor
     setup: Setup | None = None  # what it was made with, where real models were loaded
     method: str = "oospec"
+    reuse_prefix: bool = False  # do not read again what the prompt before, by the same method, began with alike
     record: bool = False  # keep the events of all rounds
     finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known
     clock: Clock = time.monotonic_ns
     decoding: Callable[[Setting], DecodeState] = DecodeState  # what drafts and commits
+    memory: Callable[[], Memory] = Memory  # what one method has learnt, empty

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from oospec_async.decoding.chain import Chain
 from oospec_async.decoding.step import Step
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address, HintReader
@@ -13,7 +14,10 @@ from oospec_async.runtime.recorder import Event
 
 
 class TargetPort(Protocol):
-    """One request at a time: ``prefill`` begins it, each ``verify`` keeps the accepted path and runs the next tree."""
+    """One request at a time: ``prefill`` begins it, each ``verify`` keeps the accepted path and runs the next tree.
+
+    With ``reuse`` a prefill may take over what the last request left of the same beginning; the outcome is the same.
+    """
 
     @property
     def context(self) -> int: ...
@@ -24,9 +28,21 @@ class TargetPort(Protocol):
     @property
     def end_tokens(self) -> frozenset[int]: ...
 
-    def prefill(self, prompt: Sequence[int]) -> Step: ...
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step: ...
 
     def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step: ...
+
+
+class DraftPort(Protocol):
+    """A drafter model, on the target's executor: ``begin`` for a request, then a ``chain`` for each of its rounds."""
+
+    def begin(self, *, reuse: bool = False) -> None:
+        """``reuse`` is as for the target."""
+        ...
+
+    def chain(self, tokens: Sequence[int], limit: int) -> Chain:
+        """How ``tokens`` (prompt and output) go on greedily, in at most ``limit`` tokens; maybe empty."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,8 +66,11 @@ class SidecarPort(Protocol):
     @property
     def reader(self) -> HintReader: ...
 
-    async def wave(self, address: Address, request: Request) -> WaveReport | None:
-        """Run a wave until it ends; None if the sidecar failed. Cancelling the call cancels the wave; else no raise."""
+    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
+        """Run a wave until it ends; None if the sidecar failed. Cancelling the call cancels the wave; else no raise.
+
+        ``reuse`` is as for the target.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from oospec_async.completion import Chunk, HintUse, Metrics
+from oospec_async.decoding.chain import NO_CHAIN, Chain
 from oospec_async.decoding.state import DecodeState
 from oospec_async.decoding.step import Step
 from oospec_async.decoding.tree import DraftTree
@@ -13,7 +14,7 @@ from oospec_async.decoding.verify import Verdict
 from oospec_async.runtime.channel import Delivery, HintReader
 from oospec_async.runtime.executor import Executor
 from oospec_async.runtime.parts import Clock
-from oospec_async.runtime.ports import TargetPort, WaveReport
+from oospec_async.runtime.ports import DraftPort, TargetPort, WaveReport
 from oospec_async.runtime.recorder import Event, Recorder, Track
 
 Emit = Callable[[Chunk], None]
@@ -31,6 +32,7 @@ class Rounds:
     method: str
     emit: Emit
     clock: Clock
+    drafter: DraftPort | None = None
     prompt: Sequence[int] = ()
     prefill_step: Step | None = None
     rounds: int = 0
@@ -42,11 +44,14 @@ class Rounds:
     successors: list[Sequence[int]] = field(default_factory=list)  # likely tokens in the place of each output token
     deliveries: list[tuple[int, int, Delivery]] = field(default_factory=list)  # poll time, output position
 
-    async def prefill(self, prompt: Sequence[int]) -> Step:
+    async def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         self.prompt = prompt
-        step = await self.executor.run(lambda: self.target.prefill(prompt))
+        if (drafter := self.drafter) is not None:
+            await self.executor.run(lambda: drafter.begin(reuse=reuse))
+        step = await self.executor.run(lambda: self.target.prefill(prompt, reuse=reuse))
         self.prefill_step = step
-        self._record("target", "prefill", step.start_ns, step.end_ns, tokens=len(prompt))
+        read = len(prompt) - step.reused
+        self._record("target", "prefill", step.start_ns, step.end_ns, tokens=read, context=step.reused)
         return step
 
     async def run(self, state: DecodeState) -> None:
@@ -57,12 +62,13 @@ class Rounds:
         self.first_token_ns = self.last_commit_ns
         hint = None
         while state.finish is None:
+            chain = await self._chain(state)
             start = self.clock()
             delivery = self.reader.poll() if self.reader is not None else None
             if delivery is not None:
                 hint = delivery.hint
                 self._delivered(delivery, len(state.output))
-            tree = state.propose(hint)
+            tree = state.propose(hint, chain)
             drafted = self.clock()
             self._record("host", "draft", start, drafted, tokens=len(tree) - 1)
             path, tokens, parents = verdict.path, tuple(tree.tokens), tuple(tree.parents)
@@ -83,6 +89,15 @@ class Rounds:
                 sources=state.sources[position:],
                 position=position,
             )
+
+    async def _chain(self, state: DecodeState) -> Chain:
+        """What the drafter model says, if there is one. The target waits for it: they share a device."""
+        if (drafter := self.drafter) is None:
+            return NO_CHAIN
+        start, tokens = self.clock(), [*self.prompt, *state.output]
+        chain = await self.executor.run(lambda: drafter.chain(tokens, state.room))
+        self._record("target", "chain", start, self.clock(), tokens=len(chain.tokens))
+        return chain
 
     def _commit(self, state: DecodeState, tree: DraftTree, step: Step) -> Verdict:
         start = self.clock()
@@ -140,4 +155,5 @@ class Rounds:
             prefill_seconds=(self.prefill_step.end_ns - self.prefill_step.start_ns) / 1e9,
             decode_seconds=(self.last_commit_ns - self.first_token_ns) / 1e9,
             hint=hint,
+            reused_tokens=self.prefill_step.reused,
         )

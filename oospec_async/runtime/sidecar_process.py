@@ -124,7 +124,7 @@ class SidecarProcess:
         self._supervisor = asyncio.create_task(self._supervise(started))
         await started
 
-    async def wave(self, address: Address, request: Request) -> WaveReport | None:
+    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
         process = self._process
         if process is None or process.stdin is None or not self._ready:
             return None
@@ -132,7 +132,8 @@ class SidecarProcess:
             return None
         report: asyncio.Future[WaveReport | None] = asyncio.get_running_loop().create_future()
         self._waiting[address.request] = report
-        self._send(process, {"serial": address.request, "request": request.model_dump(mode="json")})
+        job = {"serial": address.request, "reuse": reuse, "request": request.model_dump(mode="json")}
+        self._send(process, job)
         try:
             return await report
         except asyncio.CancelledError:
@@ -151,6 +152,8 @@ class SidecarProcess:
         if self._channel >= 0:
             os.close(self._channel)
             self._channel = -1
+            self._reader.detach()
+            self._block.close()
 
     async def _supervise(self, started: asyncio.Future[None]) -> None:
         failures = 0
@@ -198,6 +201,7 @@ class SidecarProcess:
             "dtype": config.dtype,
             "adapter": str(config.adapter) if config.adapter else None,
             "channel": self._channel,
+            "parent": os.getpid(),
         }
         return await asyncio.create_subprocess_exec(
             *self._command,

@@ -1,12 +1,13 @@
 """The sidecar's own process: reads jobs as JSON lines from stdin, publishes hints, reports waves on stdout.
 
-Started as ``python -m oospec_async.runtime.sidecar_worker CONFIG``. It ends when its stdin ends, so it never outlives
-its parent.
+Started as ``python -m oospec_async.runtime.sidecar_worker CONFIG``. It ends when its stdin ends, and the kernel kills
+it when the thread that started it ends, so it never outlives its parent, not even where it is stopped.
 """
 
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import mmap
 import os
@@ -53,6 +54,7 @@ class _Jobs:
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
     config = json.loads(sys.argv[1])
+    _die_with(config["parent"])
     reports = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever a library prints must not be taken for a report
     jobs = _Jobs(sys.stdin)
@@ -68,6 +70,20 @@ def main() -> None:
         job = jobs.waves.get()
         report = _run(job, sidecar, writer, jobs.cancelled)
         print(json.dumps(report), file=reports)
+
+
+_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+
+
+def _die_with(parent: int) -> None:
+    """Be killed when the parent is gone: a process that is stopped does not see its stdin end.
+
+    The kernel counts the thread that started this process as the parent. It is the event loop's; without it nobody
+    would read hints.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # gone before this was asked for
+        os._exit(0)
 
 
 def _load(config: dict[str, Any]) -> Any:
@@ -98,7 +114,7 @@ def _run(job: dict[str, Any], sidecar: Any, writer: HintWriter, cancelled: set[i
     error = ""
     try:
         request = Request.model_validate(job["request"])
-        steps = Wave(sidecar, request).run()
+        steps = Wave(sidecar, request, reuse=job["reuse"]).run()
         while address.request not in cancelled and (progress := next(steps, None)) is not None:
             if progress.kind == "prefill":
                 _synchronize()  # nothing of it was read yet; of a step the tokens were
@@ -117,7 +133,9 @@ def _run(job: dict[str, Any], sidecar: Any, writer: HintWriter, cancelled: set[i
     except Exception as failure:  # a wave is advice: it may fail, the process stays
         error = f"{type(failure).__name__}: {failure}"
     done = {"start_ns": start, "end_ns": time.monotonic_ns(), "cancelled": address.request in cancelled, "error": error}
-    cancelled.discard(address.request)
+    for old in tuple(cancelled):  # serials ascend; a cancellation may come after its wave's report
+        if old <= address.request:
+            cancelled.discard(old)
     hints = [{"version": version, "payload": base64.b64encode(payload).decode()} for version, payload in payloads]
     return {"serial": address.request, **done, "events": [asdict(event) for event in events], "hints": hints}
 

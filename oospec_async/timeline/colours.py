@@ -9,11 +9,13 @@ DRAFTER_COLOURS: dict[str, str] = {
     "lookup": "#E6CA55",
     "recycle": "#8E5BA6",
     "hint": "#DB5A2B",
+    "draft": "#8DB63C",
 }
 OTHER_DRAFTER = "#7A6A5D"  # a drafter that is not in the table
 
 PREFILL = "#97A1B0"
 HOST = "#4A5462"
+CHAIN = "#DCEABF"  # a tint of the colour of what comes of it
 SIDECAR_PREFILL = "#EDB69D"  # tints of the hint's colour: what the sidecar does shows up in the target as hint
 SIDECAR_STEP = "#F6D9CB"
 INK = "#1F2933"

@@ -45,6 +45,7 @@ class _Sketch:
         self._rounds = Boxes(CLEAR, line_width=min(1.0, 150 / max(most, 1)))
         self._labels = Boxes(CLEAR, line=CLEAR)
         self._prefill = Boxes(colours.PREFILL)
+        self._chain = Boxes(colours.CHAIN, line_width=0)
         self._host = Boxes(colours.HOST, line_width=0)
         self._sidecar_prefill = Boxes(colours.SIDECAR_PREFILL)
         self._step = Boxes(colours.SIDECAR_STEP, line=_HINT, line_width=0.5)
@@ -86,6 +87,9 @@ class _Sketch:
             self._prefill.add(_span(run, event), top, _TARGET, "prefill", hover)
         for number, event in enumerate(run.named("target", "verify"), start=1):
             self._round(run, event, number, top)
+        for event in run.named("target", "chain"):
+            hover = _hover(run, event, "drafter model", f"{count(event, 'tokens')} tokens drafted")
+            self._chain.add(_span(run, event), top, _TARGET, "", hover)
         for event in run.on("host"):
             self._host.add(_span(run, event), top, _TARGET, "", _hover(run, event, escape(event.name)))
 
@@ -149,7 +153,7 @@ class _Sketch:
 
     def traces(self) -> list[dict[str, Json]]:
         """Bottom to top."""
-        target = [*self._bands.values(), self._prefill, self._host, self._rounds, self._labels]
+        target = [*self._bands.values(), self._prefill, self._chain, self._host, self._rounds, self._labels]
         dot = {"size": 8, "line": {"color": _HINT, "width": 1.5}}
         boxes = [*target, self._sidecar_prefill, self._step]
         return [

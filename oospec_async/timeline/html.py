@@ -113,6 +113,7 @@ def _legend(events: Sequence[Event]) -> str:
     named = [*known, *sorted(drafters - set(known))]
     entries = [
         ("prefill", colours.PREFILL, "", ("target", "prefill") in kinds),
+        ("drafter model", colours.CHAIN, "", ("target", "chain") in kinds),
         ("by the target itself", colours.drafter_colour(""), "", ("target", "verify") in kinds),
         *((f"by {drafter}", colours.drafter_colour(drafter), "", True) for drafter in named),
         ("host", colours.HOST, "", any(track == "host" for track, _ in kinds)),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from helpers import tiny
+from oospec_async.decoding.chain import NO_CHAIN
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
@@ -18,6 +19,7 @@ from oospec_async.dialects.dialect import NAMED
 from oospec_async.hints import Hint
 from oospec_async.models.target import Target
 from oospec_async.request import Tool
+from oospec_async.runtime.ports import DraftPort
 
 FREE = VerifyCurve(((1, 1.0), (64, 1.0)))  # every draft pays for itself
 HintAt = Callable[[int], Hint | None]  # round -> the newest hint
@@ -60,13 +62,19 @@ def setting(
     )
 
 
-def decode(target: Target, setting: Setting, hint_at: HintAt = lambda number: None) -> Run:
+def decode(
+    target: Target, setting: Setting, hint_at: HintAt = lambda number: None, drafter: DraftPort | None = None
+) -> Run:
     """Decode a request to its end, as the engine does."""
+    if drafter is not None:
+        drafter.begin()
     step = target.prefill(setting.prompt)
     run = Run(DecodeState(setting))
     verdict = run.state.commit(DraftTree([setting.prompt[-1]]), step.predicted, step.successors)
     while run.state.finish is None:
-        tree = run.state.propose(hint_at(run.rounds))
+        committed = [*setting.prompt, *run.state.output]
+        chain = drafter.chain(committed, run.state.room) if drafter is not None else NO_CHAIN
+        tree = run.state.propose(hint_at(run.rounds), chain)
         step = target.verify(verdict.path, tree.tokens, tree.parents)
         verdict = run.state.commit(tree, step.predicted, step.successors)
         run.rounds += 1

@@ -42,7 +42,7 @@ class Publishing:
         self.hints: Mapping[int, Hint] = {}
         self._round = 0
 
-    def prefill(self, prompt: Sequence[int]) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         self._round = 0
         self._publish()
         return self._target.prefill(prompt)

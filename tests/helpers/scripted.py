@@ -36,6 +36,12 @@ class ScriptedModel:
     def rows(self) -> int:
         return len(self._paths)
 
+    def read(self, prompt: Sequence[int], *, reuse: bool) -> tuple[Logits, int]:
+        self.truncate(0)
+        logits = self.extend(prompt, range(-1, len(prompt) - 1), wanted=[len(prompt) - 1])
+        self.keep(range(len(prompt)))
+        return logits, 0
+
     def extend(self, tokens: Sequence[int], parents: Sequence[int], wanted: Sequence[int] | None = None) -> Logits:
         first = self.rows
         self.forwards.append(len(tokens))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from oospec_async.decoding.chain import Chain
 from oospec_async.decoding.step import Step
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import NAMED, Dialect
@@ -19,7 +20,7 @@ from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, Hint
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import Executor, InlineExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.ports import SidecarPort, WaveReport
+from oospec_async.runtime.ports import DraftPort, SidecarPort, WaveReport
 
 T = TypeVar("T")
 Run = Callable[[Coroutine[Any, Any, Any]], Any]  # runs a coroutine to its end
@@ -87,7 +88,7 @@ class ScriptedTarget:
         self._committed: list[int] = []
         self._tree: Sequence[int] = ()
 
-    def prefill(self, prompt: Sequence[int]) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         start = time.monotonic_ns()
         text = "".join(map(chr, prompt))
         self.prompts.append(text)
@@ -121,6 +122,28 @@ class ScriptedTarget:
         return Step(predicted, [[p] for p in predicted], [1.0] * len(paths), start, time.monotonic_ns(), state)
 
 
+class ScriptedDrafter:
+    """Goes on as the target will, a few tokens at a time; every third chain errs in its last token."""
+
+    def __init__(self, target: ScriptedTarget, length: int = 4) -> None:
+        self._target, self._length = target, length
+        self.begun: list[bool] = []  # with reuse or without
+        self.asked: list[tuple[str, int]] = []  # prompt and output, and the limit
+
+    def begin(self, *, reuse: bool = False) -> None:
+        self.begun.append(reuse)
+
+    def chain(self, tokens: Sequence[int], limit: int) -> Chain:
+        self.asked.append(("".join(map(chr, tokens)), limit))
+        target = self._target
+        text = target.prompts[-1]
+        answer = target.answers if isinstance(target.answers, str) else target.answers[text]
+        said = [*map(ord, answer), END][len(tokens) - len(text) :][: min(limit, self._length)]
+        if said and len(self.asked) % 3 == 0:
+            said[-1] = ord("!")
+        return Chain(tuple(said), (0.9,) * len(said))
+
+
 class StubSidecar:
     """Publishes what a test tells it to. Its waves end when ``finish`` is called, or never."""
 
@@ -140,7 +163,7 @@ class StubSidecar:
     def publish(self, hint: Hint = HINT, address: Address | None = None) -> int | None:
         return self.writer.publish(address or self.current, hint, time.monotonic_ns())
 
-    async def wave(self, address: Address, request: Request) -> WaveReport | None:
+    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
         self.launched.append(address)
         if self.at_launch is not None:
             self.publish(self.at_launch)
@@ -173,6 +196,7 @@ def engine_of(
     sidecar: SidecarPort | None = None,
     *,
     executor: Executor | None = None,
+    drafter: DraftPort | None = None,
     method: str = "oospec",
     finish_waves: bool = False,
 ) -> Engine:
@@ -184,6 +208,7 @@ def engine_of(
             codec=CharCodec(),
             curve=VerifyCurve(),
             sidecar=sidecar,
+            drafter=drafter,
             method=method,
             record=True,
             finish_waves=finish_waves,

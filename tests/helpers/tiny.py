@@ -10,7 +10,10 @@ import torch
 import transformers
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from oospec_async.decoding.chain import ChainCosts
+from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.models.codec import TokenizerCodec
+from oospec_async.models.draft_model import DraftModel
 from oospec_async.models.greedy import GreedyRule
 from oospec_async.models.target import Target
 from oospec_async.models.tree_model import TreeModel
@@ -123,12 +126,18 @@ FAMILIES = tuple(_CLASSES)
 
 
 def random_model(
-    family: str, *, seed: int = 0, std: float = 0.35, dtype: torch.dtype = torch.float32, context: int = CONTEXT
+    family: str,
+    *,
+    seed: int = 0,
+    std: float = 0.35,
+    dtype: torch.dtype = torch.float32,
+    context: int = CONTEXT,
+    padding: int = PADDING,
 ) -> Any:
     """A model of random weights, spread widely enough that its greedy output depends on all of its context."""
     config_class, model_class, extra = _CLASSES[family]
     sizes = {**_SIZES, **extra, "max_position_embeddings": context, "initializer_range": std}
-    config = config_class(vocab_size=len(tokenizer()) + PADDING, **sizes)
+    config = config_class(vocab_size=len(tokenizer()) + padding, **sizes)
     config._attn_implementation = "sdpa"
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -137,6 +146,15 @@ def random_model(
 
 def target_of(model: Any) -> Target:
     return Target(TreeModel(model), GreedyRule.from_config(model.generation_config, "tiny"))
+
+
+_FREE = ChainCosts(0.0, VerifyCurve(((1, 1.0), (64, 1.0))))  # every chain is as long as it may be
+
+
+def drafter_of(model: Any, target: Any, costs: ChainCosts = _FREE) -> DraftModel:
+    """``model`` drafts for ``target``."""
+    rule = GreedyRule.from_config(target.generation_config, "tiny")
+    return DraftModel(TreeModel(model), rule, costs, TreeModel(target).vocabulary)
 
 
 def generate(model: Any, prompt: list[int], max_new_tokens: int, **options: Any) -> list[int]:

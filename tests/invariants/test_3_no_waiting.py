@@ -42,7 +42,7 @@ def test_all_rounds_run_without_the_sidecar_getting_one_turn_of_the_loop() -> No
     turns = 0
 
     class Eager(StubSidecar):
-        async def wave(self, *args: object) -> None:
+        async def wave(self, *args: object, **kwargs: object) -> None:
             nonlocal turns
             while True:
                 await asyncio.sleep(0)

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from helpers.stubs import (
     END,
     HINT,
     Run,
+    ScriptedDrafter,
     ScriptedTarget,
     StubSidecar,
     YieldingExecutor,
@@ -23,6 +25,7 @@ from helpers.stubs import (
     engine_of,
 )
 from oospec_async.completion import Chunk, Completion
+from oospec_async.decoding.chain import Chain
 from oospec_async.errors import OospecError
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.request import Message, Request
@@ -94,6 +97,72 @@ def test_a_method_that_takes_hints_is_refused_without_a_sidecar() -> None:
     for method in ("oospec", "schema+hint"):
         with pytest.raises(OospecError, match="no sidecar is loaded"):
             served(engine_of(ScriptedTarget()), method=method)
+
+
+def test_a_method_that_drafts_with_a_model_is_refused_without_one() -> None:
+    for method in ("draft", "schema+draft"):
+        with pytest.raises(OospecError, match="none is loaded; name a drafter"):
+            served(engine_of(ScriptedTarget()), method=method)
+
+
+@pytest.mark.parametrize("method", ["draft", "schema+history+recycle+draft"])
+def test_a_drafter_model_is_asked_once_a_round_about_what_is_committed_by_then(method: str, run: Run) -> None:
+    target = ScriptedTarget()
+    drafter = ScriptedDrafter(target)
+    engine = engine_of(target, drafter=drafter, executor=YieldingExecutor(), method=method)
+    request = ask(max_new_tokens=len(CALL) + 1)
+    completion = run(engine.generate(request))
+    assert completion.text == CALL
+    assert completion.sources.count("draft") > 0
+    assert len(drafter.asked) == completion.metrics.rounds
+    said = 1
+    events = [e for e in engine.recorder.events if e.name == "verify"]
+    for (text, limit), event in zip(drafter.asked, events, strict=True):
+        assert text == request.id + CALL[:said]
+        assert limit == len(CALL) + 1 - said - 1
+        said += event.data["committed"]
+
+
+def test_a_right_chain_saves_the_rounds_of_its_tokens_and_a_wrong_one_costs_no_token() -> None:
+    target = ScriptedTarget()
+    completion = served(engine_of(target, drafter=ScriptedDrafter(target)), method="draft")
+    assert completion.text == CALL
+    metrics = completion.metrics
+    assert metrics.rounds < metrics.output_tokens / 3
+    assert 0 < metrics.drafted - metrics.accepted <= metrics.rounds / 3 + 1
+
+
+def test_drafting_happens_on_the_targets_device_within_decode_time() -> None:
+    target = ScriptedTarget()
+    engine = engine_of(target, drafter=ScriptedDrafter(target))
+    completion = served(engine, method="draft")
+    steps = [e for e in engine.recorder.events if e.track == "target"]
+    assert [e.name for e in steps] == ["prefill", *["chain", "verify"] * completion.metrics.rounds]
+    spent = sum(e.seconds for e in steps if e.name != "prefill")
+    assert spent <= completion.metrics.decode_seconds
+
+
+def test_a_drafter_model_rests_while_other_methods_run_and_begins_anew_with_each_request() -> None:
+    target = ScriptedTarget()
+    drafter = ScriptedDrafter(target)
+    engine = Engine(dataclasses.replace(engine_of(target, drafter=drafter).parts, reuse_prefix=True))
+    for method in ("ar", "draft", "draft", "toolspec", "draft"):
+        served(engine, method=method)
+    assert drafter.begun == [False, True, False]
+
+
+def test_a_drafter_model_that_raises_fails_its_request_and_the_next_is_served() -> None:
+    class Full(ScriptedDrafter):
+        def chain(self, tokens: Sequence[int], limit: int) -> Chain:
+            if len(self.begun) == 1:
+                raise MemoryError("out of memory")
+            return super().chain(tokens, limit)
+
+    target = ScriptedTarget()
+    engine = engine_of(target, drafter=Full(target), method="draft")
+    with pytest.raises(OospecError, match="out of memory"):
+        served(engine)
+    assert served(engine).text == CALL
 
 
 def test_a_method_without_hints_launches_no_wave() -> None:
@@ -319,7 +388,7 @@ def test_a_cancelled_requests_forward_ends_before_the_next_request_begins(run: R
 
 
 @pytest.mark.parametrize("where", ["prefill", "first verify", "later verify"])
-def test_a_target_that_raises_fails_that_request_with_that_error_and_the_next_is_served(where: str, run: Run) -> None:
+def test_a_target_that_raises_fails_that_request_alone_and_the_next_is_served(where: str, run: Run) -> None:
     target, sidecar = ScriptedTarget(), StubSidecar()
     engine = engine_of(target, sidecar)
 
@@ -332,7 +401,7 @@ def test_a_target_that_raises_fails_that_request_with_that_error_and_the_next_is
         target.before_prefill = fail
 
     async def fail_then_serve() -> str:
-        with pytest.raises(MemoryError, match="out of memory"):
+        with pytest.raises(OospecError, match=r"request .Paris.*: the target.s device is out of memory"):
             await engine.generate(ask())
         target.before_verify, target.before_prefill = lambda round_: None, lambda: None
         return (await engine.generate(ask())).text
@@ -343,7 +412,7 @@ def test_a_target_that_raises_fails_that_request_with_that_error_and_the_next_is
 
 def test_a_sidecar_whose_wave_raises_changes_nothing(run: Run) -> None:
     class Broken(StubSidecar):
-        async def wave(self, address: Address, request: Request) -> WaveReport | None:
+        async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             raise RuntimeError("against the contract")
 
     completion = run(engine_of(ScriptedTarget(), Broken()).generate(ask()))
@@ -390,7 +459,7 @@ def test_a_request_that_failed_teaches_nothing() -> None:
             raise MemoryError
 
     target.before_verify = fail
-    with pytest.raises(MemoryError):
+    with pytest.raises(OospecError):
         served(engine, method="history")
     target.before_verify = lambda round_: None
     assert "history" not in served(engine, method="history").sources
@@ -446,7 +515,7 @@ def test_a_wave_that_ended_in_time_is_reported_with_its_hidden_share() -> None:
     sidecar.ends = True
 
     class Ends(StubSidecar):
-        async def wave(self, address: Address, request: Request) -> WaveReport | None:
+        async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             start = time.monotonic_ns()
             event = Event("sidecar", "prefill", start, start + 1, request.id, "", {"tokens": 5})
             return WaveReport(start, start + 1, False, (event,))
@@ -483,7 +552,7 @@ def test_a_wave_that_failed_or_was_cancelled_has_no_duration(report: WaveReport 
 
 def test_an_engine_that_finishes_waves_waits_for_the_report_and_one_that_does_not_cancels_the_wave(run: Run) -> None:
     class Slow(StubSidecar):
-        async def wave(self, address: Address, request: Request) -> WaveReport | None:
+        async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             self.launched.append(address)
             try:
                 for _ in range(500):  # longer than the decode, which takes a turn of the loop per round

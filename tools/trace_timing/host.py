@@ -45,7 +45,7 @@ class ScriptedTarget:
         self._committed: list[int] = []
         self._tree: Sequence[int] = ()
 
-    def prefill(self, prompt: Sequence[int]) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         self._committed, self._tree = [], prompt[-1:]
         return self._answered(self._target.prefill(prompt), [[]])
 

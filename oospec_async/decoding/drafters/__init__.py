@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oospec_async.decoding.drafters.base import Drafter
+from oospec_async.decoding.drafters.draft import ModelDraft
 from oospec_async.decoding.drafters.hint import HintDrafter
 from oospec_async.decoding.drafters.history import History
 from oospec_async.decoding.drafters.lookup import Lookup
@@ -12,11 +13,14 @@ from oospec_async.decoding.drafters.recycle import Recycle
 from oospec_async.decoding.drafters.schema import Schema
 from oospec_async.errors import OospecError
 
-DRAFTERS: dict[str, Drafter] = {d.name: d for d in (Schema(), History(), Lookup(), Recycle(), HintDrafter())}
+DRAFTERS: dict[str, Drafter] = {
+    d.name: d for d in (Schema(), History(), Lookup(), Recycle(), HintDrafter(), ModelDraft())
+}
 
 METHODS: dict[str, tuple[str, ...]] = {
     "ar": (),
     "pld": ("lookup",),
+    "draft": ("draft",),
     "toolspec": ("schema", "history", "recycle"),
     "oospec": ("schema", "history", "recycle", "hint"),
 }
@@ -25,6 +29,11 @@ METHODS: dict[str, tuple[str, ...]] = {
 def takes_hints(method: str) -> bool:
     """Whether a method needs a sidecar. Raises OospecError as ``drafters_of`` does."""
     return any(drafter.name == HintDrafter.name for drafter in drafters_of(method))
+
+
+def takes_chains(method: str) -> bool:
+    """Whether a method needs a drafter model. Raises OospecError as ``drafters_of`` does."""
+    return any(drafter.name == ModelDraft.name for drafter in drafters_of(method))
 
 
 def drafters_of(method: str) -> Sequence[Drafter]:

@@ -54,7 +54,7 @@ class VirtualSidecar:
         self._waiting: deque[VirtualWave] = deque()
         self._running: VirtualWave | None = None
 
-    async def wave(self, address: Address, request: Request) -> WaveReport | None:
+    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
         script, now = self._scripts[request.id], self._clock()
         if script.wave is None:
             return None

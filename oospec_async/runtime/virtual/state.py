@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oospec_async.decoding.chain import NO_CHAIN, Chain
 from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Verdict
@@ -25,7 +26,7 @@ class ProfileState(DecodeState):
         super().__init__(setting)
         self._script, self._clock = script, clock
 
-    def propose(self, hint: Hint | None = None) -> DraftTree:
+    def propose(self, hint: Hint | None = None, chain: Chain = NO_CHAIN) -> DraftTree:
         at = len(self.output) - 1
         version = self._script.version if hint is None else hint.version
         rounds = self._script.rounds[version]

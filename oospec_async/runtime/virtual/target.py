@@ -52,7 +52,7 @@ class VirtualTarget:
         self._scripts, self._law, self._clock = scripts, law, clock
         self._verify_ns: Mapping[tuple[int, int], int] = {}  # by output tokens committed and size of the tree
 
-    def prefill(self, prompt: Sequence[int]) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         script = self._scripts[prompt[0]]
         self._clock.spend(script.before_ns, Rank.TARGET_ASKS)
         self._verify_ns = {

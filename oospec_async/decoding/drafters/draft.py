@@ -1,0 +1,23 @@
+"""Draft: how a smaller model with the target's tokenizer goes on (speculative decoding, Leviathan et al. 2023, greedy).
+
+The model runs beside this drafter, which only hands on what it has said: the chain in the view.
+"""
+
+from __future__ import annotations
+
+import math
+
+from oospec_async.decoding.tree import Candidate
+from oospec_async.decoding.view import View
+
+
+class ModelDraft:
+    name = "draft"
+
+    def propose(self, view: View) -> list[Candidate]:
+        chain = view.chain
+        if not chain.tokens:
+            return []
+        first, *rest = chain.chances
+        survival = math.prod(rest) ** (1 / len(rest)) if rest else 1.0  # a candidate has one for all of its tokens
+        return [Candidate(chain.tokens, self.name, first, survival)]
