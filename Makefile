@@ -3,11 +3,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint clean
+.PHONY: demo bench test lint clean
 
 # The main job on real weights: the example requests by three methods, side by side. Fetches the weights once.
 demo: $(READY)
 	$(BIN)/oospec-run --live --compare ar,toolspec,oospec --limit 6
+
+# Every method on the example requests, in three interleaved runs: rows, a table and a picture. A stopped one goes on.
+bench: $(READY)
+	mkdir -p out
+	$(BIN)/python tools/bench.py run examples/requests.jsonl --rows out/bench.rows.jsonl --picture out/bench.svg
 
 test: lint
 	$(BIN)/pytest

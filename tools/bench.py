@@ -1,241 +1,196 @@
 """Time methods against each other on the same requests, and check that they give the same ids.
 
-    python tools/bench.py REQUESTS.jsonl [--methods generate,ar,toolspec,oospec] [--runs 3] [--rows ROWS.jsonl]
+    python tools/bench.py run REQUESTS.jsonl [...] [--methods generate,ar,toolspec,oospec] [--runs 3]
+    python tools/bench.py report bench.rows.jsonl [--picture bench.svg]
 
-Runs are interleaved: in each run every request is served by every method in turn, so that a machine that drifts slows
-all of them alike. ``generate`` is ``transformers``' own greedy loop on the same weights. Each run begins with a cold
-history. Every row is written to ROWS.jsonl as it ends.
+Every row is saved as it ends: a run that was stopped goes on where it was, by the same command. ``docs/bench.md`` says
+what is measured, and how it is kept fair.
 """
 
 from __future__ import annotations
 
-import json
+import datetime
 import sys
-import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
-from typing import Any, TextIO
 
 import click
-import torch
+from benchmark.figures import summarise
+from benchmark.machine import fingerprint
+from benchmark.measure import measure
+from benchmark.options import Options
+from benchmark.picture import check_picture, draw
+from benchmark.plan import DEFAULT_METHODS, default_plan, plan
+from benchmark.rows import Header, check_rows_path, read_rows
+from benchmark.table import as_json, show
+from ended import exit_code
 from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
-from oospec_async import Engine, EngineConfig, OospecError, Request, read_requests
-from oospec_async.decoding.drafters import takes_hints
-from oospec_async.models.target import Target
-from oospec_async.runtime.loop import run_loop
-from oospec_async.summary import departure
+from oospec_async.errors import OospecError
+from oospec_async.files import check_writable, same_file
+from oospec_async.request import Request
+from oospec_async.request import read_requests as read_request_file
+from oospec_async.runtime.devices import default_devices, parse_devices
 
 
-@dataclass(frozen=True)
-class Row:
-    """One request by one method in one run. Times in seconds."""
-
-    run: int
-    request: str
-    method: str
-    tokens: tuple[int, ...]
-    margins: tuple[float, ...]  # empty for generate
-    first_token_seconds: float
-    decode_seconds: float
-    rounds: int
-
-    def as_json(self) -> str:
-        return json.dumps(self.__dict__)
-
-
-class _FirstToken:
-    """A streamer for ``generate`` that notes when the first token came."""
-
-    def __init__(self) -> None:
-        self.prompt_seen = False
-        self.at = 0.0
-
-    def put(self, value: torch.Tensor) -> None:
-        if self.prompt_seen and not self.at:
-            self.at = time.perf_counter()
-        self.prompt_seen = True
-
-    def end(self) -> None:
-        return
+def read_all(
+    paths: Sequence[Path], limit: int | None, max_new_tokens: int | None
+) -> tuple[list[Request], dict[str, str]]:
+    """The requests of all files, and the category of each. Raises OospecError, also for an id in two files."""
+    requests: list[Request] = []
+    categories: dict[str, str] = {}
+    for path in paths:
+        for request in read_request_file(path)[:limit]:
+            if request.id in categories:
+                raise OospecError(f"{path}: id {request.id!r} is in another of these files too; ids must differ")
+            categories[request.id] = category(request.id, path)
+            update = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+            requests.append(request.model_copy(update=update))
+    return requests, categories
 
 
-async def generate(engine: Engine, request: Request, run: int) -> Row:
-    """``transformers``' greedy output, on the target's own executor."""
-    parts = engine.parts
-    assert isinstance(parts.target, Target)
-    model = parts.target.model.model
-    streamer = _FirstToken()
-
-    def call() -> tuple[list[int], float, float]:
-        start = time.perf_counter()
-        prompt = parts.prompts.ids(request)
-        limit = min(request.max_new_tokens, parts.target.context - len(prompt))
-        ids = torch.tensor([prompt], device=model.device)
-        output = model.generate(
-            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=limit, streamer=streamer
-        )
-        return output[0, len(prompt) :].tolist(), start, time.perf_counter()
-
-    tokens, start, end = await parts.executor.run(call)
-    return Row(run, request.id, "generate", tuple(tokens), (), streamer.at - start, end - streamer.at, len(tokens) - 1)
+def category(request: str, path: Path) -> str:
+    """What public sets put before a number (``multiple_12``); else the file's name."""
+    name, _, number = request.rpartition("_")
+    return name if name and number[:1].isdigit() else path.stem
 
 
-async def rows_of(engine: Engine, requests: list[Request], methods: list[str], runs: int) -> AsyncIterator[Row]:
-    for run in range(runs):
-        engine.forget()
-        for request in requests:
-            for method in methods:
-                if method == "generate":
-                    yield await generate(engine, request, run)
-                    continue
-                done = await engine.generate(request, method)
-                yield Row(
-                    run,
-                    request.id,
-                    method,
-                    done.tokens,
-                    done.margins,
-                    done.metrics.first_token_seconds,
-                    done.metrics.decode_seconds,
-                    done.metrics.rounds,
-                )
+def conclude(path: Path, as_json_: bool, picture: Path | None, err: Console) -> int:
+    """Sum up a rows file; the picture first, whatever becomes of stdout. Returns the exit code."""
+    summary = summarise(read_rows(path))
+    if picture is not None:
+        draw(summary, picture)
+        _note(err, f"picture: {picture}")
+    if as_json_:
+        click.echo(as_json(summary))
+    else:
+        show(summary)
+    return summary.exit_code
 
 
-def differences(rows: list[Row], reference: str) -> dict[str, list[dict[str, Any]]]:
-    """For each method the requests whose ids are not the reference's, where they depart, and the logit gap there."""
-    truth = {row.request: row for row in rows if row.method == reference}
-    found: dict[str, dict[str, dict[str, Any]]] = {row.method: {} for row in rows if row.method != reference}
-    for row in rows:
-        position = departure(row.tokens, truth[row.request].tokens)
-        if row.method == reference or position is None:
-            continue
-        gap = row.margins[position] if position < len(row.margins) else None
-        found[row.method][row.request] = {"request": row.request, "position": position, "gap": gap}
-    return {method: list(entries.values()) for method, entries in found.items()}
+def _note(err: Console, line: str) -> None:
+    err.print(line, style="dim", soft_wrap=True, markup=False, highlight=False)
 
 
-def summary(rows: list[Row], methods: list[str]) -> dict[str, dict[str, Any]]:
-    """Per method: total decode and first-token seconds (median over runs, with their spread), rounds, tokens."""
-    runs = sorted({row.run for row in rows})
-    result: dict[str, dict[str, Any]] = {}
-    for method in methods:
-        decode = [sum(r.decode_seconds for r in rows if r.method == method and r.run == run) for run in runs]
-        first = [sum(r.first_token_seconds for r in rows if r.method == method and r.run == run) for run in runs]
-        mine = [row for row in rows if row.method == method and row.run == runs[0]]
-        tokens, rounds = sum(len(row.tokens) for row in mine), sum(row.rounds for row in mine)
-        result[method] = {
-            "decode_seconds": median(decode),
-            "decode_spread": (max(decode) - min(decode)) / median(decode),
-            "first_token_seconds": median(first),
-            "tokens": tokens,
-            "rounds": rounds,
-            "mean_accepted": (tokens - len(mine)) / rounds if rounds else 0.0,
-        }
-    plain = min((result[m]["decode_seconds"] for m in ("generate", "ar") if m in result), default=None)
-    for figures in result.values():
-        figures["decode_speedup"] = plain / figures["decode_seconds"] if plain else None
-    return result
+def _output_options(command: Callable[..., int]) -> Callable[..., int]:
+    picture = click.option(
+        "--picture", type=click.Path(path_type=Path), metavar="FILE.svg|.png", help="Draw the summary."
+    )
+    json_ = click.option("--json", "as_json_", is_flag=True, help="The summary as JSON on stdout.")
+    return picture(json_(command))
 
 
-def print_result(console: Console, figures: dict[str, dict[str, Any]], setup: str, runs: int, requests: int) -> None:
-    table = Table(title=Text(f"{requests} requests, {runs} interleaved runs (medians). Measured: {setup}"))
-    for name in (
-        "method",
-        "decode s",
-        "spread",
-        "first token s",
-        "tokens",
-        "rounds",
-        "mean accepted",
-        "decode speedup",
-    ):
-        table.add_column(name, justify="left" if name == "method" else "right")
-    for method, f in figures.items():
-        table.add_row(
-            method,
-            f"{f['decode_seconds']:.1f}",
-            f"{f['decode_spread']:.1%}",
-            f"{f['first_token_seconds']:.1f}",
-            str(f["tokens"]),
-            str(f["rounds"]),
-            f"{f['mean_accepted']:.2f}",
-            f"{f['decode_speedup']:.2f}x" if f["decode_speedup"] else "",
-        )
-    console.print(table)
-    console.print("decode speedup is over the faster of generate and ar")
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Time methods against each other on the same requests, and check that they give the same ids."""
 
 
-async def bench(
-    requests: list[Request], methods: list[str], runs: int, config: EngineConfig, rows_file: TextIO | None
-) -> tuple[list[Row], str]:
-    err = Console(stderr=True)
-    async with Engine.open(config, lambda line: err.print(line, style="dim", soft_wrap=True, markup=False)) as engine:
-        rows = []
-        with Progress(console=err, auto_refresh=False) as progress:  # a refreshing thread would disturb the loop
-            task = progress.add_task("rows", total=len(requests) * len(methods) * runs)
-            async for row in rows_of(engine, requests, methods, runs):
-                rows.append(row)
-                if rows_file is not None:
-                    print(row.as_json(), file=rows_file, flush=True)
-                progress.advance(task)
-                progress.refresh()
-        assert engine.parts.setup is not None
-        return rows, engine.parts.setup.line
-
-
-@click.command()
+@command.command("run")
 @click.argument("requests", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--methods", default="generate,ar,pld,toolspec,oospec", show_default=True)
+@click.option(
+    "--methods",
+    help=f"Joined by commas. Default: {','.join(DEFAULT_METHODS)} (/both only where two cores are pinned), and "
+    "generate+assistant for every --assistant.",
+)
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1))
 @click.option("--limit", type=click.IntRange(min=1), help="So many requests of each file.")
-@click.option("--devices", help="As for oospec-run.")
+@click.option("--max-new-tokens", type=click.IntRange(min=1), help="Instead of each request's own limit.")
+@click.option("--devices", help="TARGET,SIDECAR: cuda:N, cpu, or cpu:N (one pinned core). Default: what is there.")
 @click.option("--dtype", default="bfloat16", show_default=True, type=click.Choice(["bfloat16", "float32", "float16"]))
-@click.option("--target", default=EngineConfig.target, show_default=True)
-@click.option("--rows", type=click.File("w", lazy=False), help="Write every row here as it ends (JSON Lines).")
-@click.option("--json", "as_json", is_flag=True, help="The summary as JSON on stdout.")
-def main(
+@click.option("--target", default=Options.model_fields["target"].default, show_default=True)
+@click.option("--sidecar", default=Options.model_fields["sidecar"].default, show_default=True)
+@click.option(
+    "--adapter", default=Options.model_fields["adapter"].default, show_default=True, help="As for oospec-run."
+)
+@click.option("--drafter", help="The model of drafter 'draft'.")
+@click.option("--assistant", "assistants", multiple=True, help="A model for generate+assistant; can be given again.")
+@click.option("--rows", default="bench.rows.jsonl", show_default=True, type=click.Path(path_type=Path))
+@click.option("--record", type=click.Path(path_type=Path), metavar="TRACE.json", help="A trace of run 0.")
+@_output_options
+def run(
     requests: tuple[Path, ...],
-    methods: str,
+    methods: str | None,
     runs: int,
     limit: int | None,
+    max_new_tokens: int | None,
     devices: str | None,
     dtype: str,
     target: str,
-    rows: TextIO | None,
-    as_json: bool,
-) -> None:
-    """Exit code 1 if, in float32, any output differs from the first method's."""
-    names = methods.split(",")
+    sidecar: str,
+    adapter: str,
+    drafter: str | None,
+    assistants: tuple[str, ...],
+    rows: Path,
+    record: Path | None,
+    as_json_: bool,
+    picture: Path | None,
+) -> int:
+    """Measure REQUESTS (JSON Lines) by every method, and sum up.
+
+    Exit code 1 if a row is an error, or in float32 an output differs from generate's. The same command goes on with
+    a run that was stopped.
+    """
+    for path, what in ((record, "--record"), (picture, "--picture"), (rows, "--rows")):
+        others = [*requests, *(each for each in (record, picture, rows) if each is not None and each is not path)]
+        if path is not None and any(same_file(path, other) for other in others):
+            raise OospecError(f"{what} {path}: is another file of this command too; name files that differ")
+    check_rows_path(rows)
+    if record is not None:
+        check_writable(record, "--record")
+    if picture is not None:
+        check_picture(picture)
+    asked, categories = read_all(requests, limit, max_new_tokens)
+    options = Options(
+        devices=devices or _default_devices(),
+        target=target,
+        sidecar=sidecar,
+        adapter=adapter,
+        drafter=drafter,
+        assistants=assistants,
+        dtype=dtype,
+    )
+    parse_devices(options.devices)
+    plans = plan(methods.split(","), options) if methods is not None else default_plan(options)
+    if record is not None and not any(each.traced for each in plans):
+        raise OospecError("--record: no method here is the engine's own, such as oospec; add one, or leave it out")
+    header = Header(
+        fingerprint=fingerprint(options, plans, asked),
+        methods=[each.name for each in plans],
+        runs=runs,
+        categories=categories,
+        date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        recorded=record is not None,
+    )
+    err = Console(stderr=True)
     try:
-        if len(set(names)) < len(names):
-            raise OospecError(f"--methods {methods}: names a method twice")
-        needs_sidecar = any(takes_hints(name) for name in names if name != "generate")
-        asked = [request for path in requests for request in read_requests(path)[:limit]]
-        if len({request.id for request in asked}) < len(asked):
-            raise OospecError("two requests of these files have the same id; ids must differ")
-        config = EngineConfig(target=target, devices=devices, dtype=dtype)
-        config = config if needs_sidecar else EngineConfig(target=target, sidecar=None, devices=devices, dtype=dtype)
-        measured, setup = run_loop(bench(asked, names, runs, config, rows))
-    except OospecError as error:
-        click.echo(f"bench: {error}", err=True)
-        sys.exit(2)
-    figures, differing = summary(measured, names), differences(measured, names[0])
-    if as_json:
-        click.echo(json.dumps({"measured_on": setup, "summary": figures, "differences": differing}))
-    else:
-        print_result(Console(), figures, setup, runs, len(asked))
-        for method, entries in differing.items():
-            click.echo(f"{method}: {len(asked) - len(entries)} of {len(asked)} outputs equal {names[0]}'s")
-            for entry in entries:
-                click.echo(f"  {entry['request']} departs at token {entry['position']}, logit gap {entry['gap']}")
-    sys.exit(1 if dtype == "float32" and any(differing.values()) else 0)
+        measure(options, plans, asked, header, rows, record, err, lambda line: _note(err, line))
+    except KeyboardInterrupt:
+        _note(err, f"{rows}: holds the rows so far; the same command goes on from there")
+        raise
+    return conclude(rows, as_json_, picture, err)
+
+
+@command.command("report")
+@click.argument("rows", type=click.Path(path_type=Path))
+@_output_options
+def report(rows: Path, as_json_: bool, picture: Path | None) -> int:
+    """Sum up ROWS, the file of an earlier run, without any model."""
+    if picture is not None:
+        if same_file(picture, rows):
+            raise OospecError(f"--picture {picture}: is the file of rows; name another")
+        check_picture(picture)
+    return conclude(rows, as_json_, picture, Console(stderr=True))
+
+
+def _default_devices() -> str:
+    """Looks for CUDA devices, and so imports torch."""
+    return default_devices()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0: all outputs are the same, 1: one is not or failed, 2: bad input, which one line names, 130: interrupted."""
+    return exit_code(command, "bench.py", argv)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

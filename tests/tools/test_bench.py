@@ -1,0 +1,270 @@
+"""The whole benchmark on tiny models: killed in the middle, gone on with, and its rows, history and trace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import bench, tiny
+from helpers.command import model_folder
+from oospec_async import Engine, EngineConfig, OospecError
+from oospec_async.request import Request
+from oospec_async.trace import check_trace, read_trace
+
+command: Any = bench.module("")
+order: Any = bench.module("order")
+
+METHODS = ("generate", "ar", "toolspec", "oospec", "oospec@zero", "oospec@never")
+QUESTIONS = ("What is the weather in Paris?", "Where is my order?", "What time is it?")
+STOP_AFTER = 2 * len(METHODS) + 4  # rows: in the third request of run 0
+
+# The main process tells of its workers, and waits to be killed after so many rows.
+STOPPING = f"""
+import sys
+sys.path.insert(0, {str(bench.TOOLS)!r})
+import bench
+from benchmark import process, rows
+opened, add = process.WorkerProcess.opened, rows.RowsFile.add
+def telling(self):
+    found = opened(self)
+    print("worker", self.pid, flush=True)
+    return found
+def stopping(self, row):
+    add(self, row)
+    if len(self.rows) == {STOP_AFTER}:
+        print("stopped", flush=True)
+        sys.stdin.readline()
+process.WorkerProcess.opened, rows.RowsFile.add = telling, stopping
+bench.main(sys.argv[1:])
+"""
+
+
+def arguments(folder: Path, *more: str, methods: tuple[str, ...] = METHODS) -> list[str]:
+    core = min(os.sched_getaffinity(0))
+    return [
+        "run", str(folder / "requests_of_it.jsonl"), "--target", str(folder / "tiny-llama"), "--sidecar",
+        str(folder / "tiny-sidecar"), "--adapter", "none", "--dtype", "float32", "--devices", f"cpu:{core},cpu:{core}",
+        "--runs", "2", "--methods", ",".join(methods), *more,
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    at = tmp_path_factory.mktemp("bench")
+    model_folder(at / "tiny-llama")
+    model_folder(at / "tiny-sidecar", seed=1)
+    asked = [tiny.request(text, id=f"tiny_{n}", max_new_tokens=20) for n, text in enumerate(QUESTIONS)]
+    (at / "requests_of_it.jsonl").write_text("".join(f"{request.model_dump_json()}\n" for request in asked))
+    return at
+
+
+def requests(folder: Path) -> list[Request]:
+    found: list[Request] = command.read_all([folder / "requests_of_it.jsonl"], None, None)[0]
+    return found
+
+
+def wait_for_end(pid: int) -> None:
+    """Of a process that is nobody's child here."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    ended = poll.poll(30_000)
+    os.close(handle)
+    assert ended, f"process {pid} lives on"
+
+
+def children(pid: int) -> list[int]:
+    return [int(n) for task in Path(f"/proc/{pid}/task").iterdir() for n in (task / "children").read_text().split()]
+
+
+@pytest.fixture(scope="module")
+def finished(folder: Path) -> Path:
+    """The rows of a benchmark that was killed in its first run, its last line cut off, and gone on with."""
+    rows, trace = folder / "rows.jsonl", folder / "trace.json"
+    more = ("--rows", str(rows), "--record", str(trace))
+    process = subprocess.Popen(
+        [sys.executable, "-c", STOPPING, *arguments(folder, *more)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout is not None
+        told = [line.split() for line in iter(process.stdout.readline, "stopped\n") if line]
+        workers = [int(words[1]) for words in told if words[0] == "worker"]
+        sidecars = [pid for worker in workers for pid in children(worker)]
+        assert (len(workers), len(sidecars)) == (1, 1)
+        process.send_signal(signal.SIGKILL)
+    for pid in (*workers, *sidecars):
+        wait_for_end(pid)
+    before = rows.read_text()
+    assert before.count("\n") == 1 + STOP_AFTER
+    rows.write_text(before + before.splitlines()[-1][:50])
+    assert command.main(arguments(folder, *more)) == 0
+    assert rows.read_text().startswith(before)
+    return rows
+
+
+def test_no_row_is_lost_or_doubled(finished: Path) -> None:
+    head, *rows = bench.lines(finished)
+    keys = Counter((row["run"], row["request"], row["method"]) for row in rows)
+    assert set(keys.values()) == {1}
+    assert len(keys) == 2 * len(QUESTIONS) * len(METHODS)
+    assert head["methods"] == list(METHODS)
+    assert head["fingerprint"]["dtype"] == "float32"
+    assert set(head["categories"].values()) == {"tiny"}
+    assert [name for name in head["fingerprint"] if head["fingerprint"][name] is None] == ["adapter", "drafter"]
+
+
+def test_all_methods_give_the_same_ids_in_all_runs(finished: Path) -> None:
+    outputs: dict[str, set[tuple[int, ...]]] = {}
+    for row in bench.lines(finished)[1:]:
+        outputs.setdefault(row["request"], set()).add(tuple(row["measured"]["tokens"]))
+    assert all(len(each) == 1 for each in outputs.values())
+
+
+def test_times_and_hints_are_told(finished: Path) -> None:
+    for row in bench.lines(finished)[1:]:
+        measured = row["measured"]
+        assert 0 < measured["prefill_seconds"] <= measured["first_token_seconds"] < measured["total_seconds"]
+        assert measured["total_seconds"] == pytest.approx(measured["first_token_seconds"] + measured["decode_seconds"])
+        assert ("host_seconds" in measured) is (row["method"] != "generate")
+        assert 0 <= measured.get("host_seconds", 0) < measured["decode_seconds"]
+        assert ("hint" in measured) is (row["method"] in ("oospec", "oospec@never"))  # a tiny target calls nothing
+        if row["method"] == "oospec@never":
+            assert set(measured["hint"]) == {"wave_seconds"}
+        if row["method"] in ("generate", "ar"):
+            assert measured["rounds"] == len(measured["tokens"]) - 1
+
+
+def test_what_a_method_has_learned_is_there_after_the_stop(finished: Path, folder: Path) -> None:
+    """Rounds of toolspec depend on its memory: they are those of an engine that nobody has stopped."""
+    head, *rows = bench.lines(finished)
+    seen = {(row["run"], row["request"]): row["measured"] for row in rows if row["method"] == "toolspec"}
+
+    async def uninterrupted() -> dict[tuple[int, str], tuple[int, int]]:
+        rounds = {}
+        config = EngineConfig(
+            target=str(folder / "tiny-llama"), sidecar=None, devices="cpu", dtype="float32", method="toolspec"
+        )
+        async with Engine.open(config) as opened:
+            curve = type(opened.parts.curve)(tuple(map(tuple, head["curves"]["main"])))
+            engine = Engine(replace(opened.parts, curve=curve))
+            for run in (0, 1):
+                engine.forget()
+                for request in order.request_order(requests(folder), run):
+                    metrics = (await engine.generate(request)).metrics
+                    rounds[run, request.id] = (metrics.rounds, metrics.drafted)
+        return rounds
+
+    assert {key: (each["rounds"], each["drafted"]) for key, each in seen.items()} == asyncio.run(uninterrupted())
+
+
+def test_the_trace_of_the_first_run_is_whole(finished: Path, folder: Path) -> None:
+    assert check_trace(folder / "trace.json") == []
+    trace = read_trace(folder / "trace.json")
+    served = {(each.request, each.method) for each in trace.requests}
+    assert served == {(f"tiny_{n}", method) for n in range(3) for method in ("ar", "toolspec", "oospec")}
+    assert all(each.rounds and each.profiles for each in trace.requests)
+    arrivals = [each.arrival for each in trace.requests]
+    assert arrivals == sorted(arrivals)
+    assert "tools/bench.py --record" in trace.provenance.parts["outputs"].how
+
+
+def test_a_finished_benchmark_is_only_summed_up(
+    finished: Path, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = finished.read_bytes()
+    monkeypatch.setattr(bench.module("process"), "WorkerProcess", None)
+    more = ("--rows", str(finished), "--record", str(folder / "again.json"), "--json")
+    assert command.main(arguments(folder, *more)) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["runs"], found["requests"], found["reference"]) == (2, 3, "generate")
+    assert list(found["methods"]) == list(METHODS)
+    assert finished.read_bytes() == before
+    assert (folder / "again.json").read_bytes() == (folder / "trace.json").read_bytes()
+
+
+def test_other_requests_are_refused(finished: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ("--rows", str(finished), "--record", str(folder / "other.json"), "--max-new-tokens", "5")
+    assert command.main(arguments(folder, *more)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "holds rows of another benchmark: requests was" in line
+    assert command.main(arguments(folder, "--rows", str(finished))) == 2
+    assert "recorded was true and is false" in capsys.readouterr().err
+
+
+def worker_of(code: str, tmp_path: Path, told: list[str]) -> Any:
+    """A WorkerProcess whose process is this Python; ``read`` gives it the next line of its stdin."""
+    spec = bench.module("worker").Spec(
+        name="main", methods={"ar": "ar"}, options={"devices": "cpu"}, sidecar=False, drafter=False, cores=(),
+        reuse=False, curve=None, history=tmp_path,
+    )  # fmt: skip
+    body = f"import sys\ndef read(): return sys.stdin.readline()\ndef say(text): print(text, flush=True)\n{code}"
+    command_ = (sys.executable, "-c", body)
+    return bench.module("process").WorkerProcess(spec, told.append, tmp_path / "log", command=command_)
+
+
+def test_a_worker_that_cannot_open_or_dies_is_told_in_one_line(tmp_path: Path) -> None:
+    told: list[str] = []
+    with worker_of("""read(); say('{"note": "loading"}'); say('{"fatal": "x: lacks y"}')""", tmp_path, told) as worker:
+        with pytest.raises(OospecError, match=r"^x: lacks y$"):
+            worker.opened()
+        assert told == ["loading"]
+    with (
+        worker_of("""read(); say('{"fatal": "KeyError: x", "unexpected": true}')""", tmp_path, told) as worker,
+        pytest.raises(OospecError, match=r"^worker main: KeyError: x; see .*log$"),
+    ):
+        worker.opened()
+    with worker_of("""read(); say('{"opened": {"curve": []}}'); read(); sys.exit(3)""", tmp_path, told) as worker:
+        assert worker.opened() == {"curve": []}
+        with pytest.raises(OospecError, match=r"^worker main: its process ended with code 3; see .*log$"):
+            worker.ask({"begin": 0})
+        with pytest.raises(OospecError, match="ended with code 3"):
+            worker.ask({"begin": 0})
+
+
+def test_a_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.module("process"), "_GRACE", 0.0)
+    worker = worker_of("""say('{"opened": {}}')\nimport signal\nwhile True: signal.pause()""", tmp_path, [])
+    worker.opened()
+    worker.close()
+    wait_for_end(worker.pid)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two cores are joined")
+def test_both_cores_and_a_reused_prompt_give_the_same_ids(
+    finished: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    process, rows, cores = bench.module("process"), tmp_path / "rows.jsonl", []
+    opened = process.WorkerProcess.opened
+
+    def looking(worker: Any) -> Any:
+        found = opened(worker)
+        cores.append(os.sched_getaffinity(worker.pid))
+        return found
+
+    monkeypatch.setattr(process.WorkerProcess, "opened", looking)
+    asked = arguments(folder, "--rows", str(rows), methods=("toolspec/both/reuse",))
+    assert command.main([*asked, "--devices", f"cpu:{first},cpu:{second}"]) == 0
+    assert cores == [{first, second}]
+    truth = {row["request"]: row["measured"]["tokens"] for row in bench.lines(finished)[1:]}
+    found = bench.lines(rows)[1:]
+    assert len(found) == 2 * len(QUESTIONS)
+    for row in found:
+        assert row["measured"]["tokens"] == truth[row["request"]]
+        is_first = order.request_order(requests(folder), row["run"])[0].id == row["request"]
+        assert ("reused_tokens" in row["measured"]) is not is_first

@@ -1,0 +1,139 @@
+"""The rows file: broken lines, other benchmarks, a cut-off end, two writers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import bench
+from oospec_async.errors import OospecError
+
+rows: Any = bench.module("rows")
+fragments: Any = bench.module("fragments")
+history: Any = bench.module("history")
+
+HEAD = bench.header(["ar", "pld"], {"a_1": "a", "a_2": "a"})
+ROW = bench.row(0, "a_1", "ar", total=2.0)
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(OospecError) as refused:
+        rows.read_rows(path)
+    (line,) = str(refused.value).splitlines()
+    return line
+
+
+def test_what_is_added_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    added = [
+        ROW,
+        bench.row(0, "a_1", "pld", total=1.0, margins=[0.5], hint={"versions": 1}),
+        bench.failed(0, "a_2", "ar"),
+    ]
+    with rows.RowsFile(path, HEAD) as file:
+        for row in added:
+            file.add(row)
+    contents = rows.read_rows(path)
+    assert contents.header == HEAD
+    assert list(contents.rows.values()) == added
+
+
+def test_a_last_line_that_was_cut_off_is_dropped_and_written_over(tmp_path: Path) -> None:
+    path = bench.write(tmp_path / "rows.jsonl", HEAD, ROW)
+    whole = path.read_text()
+    path.write_text(whole + '{"run":0,"request":"a_1","met')
+    assert list(rows.read_rows(path).rows) == [(0, "a_1", "ar")]
+    with rows.RowsFile(path, HEAD) as file:
+        assert path.read_text() == whole
+        file.add(bench.row(0, "a_1", "pld", total=1.0))
+    assert list(rows.read_rows(path).rows) == [(0, "a_1", "ar"), (0, "a_1", "pld")]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("no json", ":3: not JSON; a row is expected"),
+        ("{}", ":3: run: Field required"),
+        ('{"run":0,"request":"a_1","method":"pld"}', ":3: either 'measured' or 'error' is expected"),
+        ('{"run":0,"request":"a_1","method":"pld","error":"x","more":1}', ":3: more: Extra inputs"),
+        ('{"run":1,"request":"a_1","method":"pld","error":"x"}', ":3: run 1, 'a_1' by 'pld' is not of this benchmark"),
+        ('{"run":0,"request":"a_1","method":"ar","error":"x"}', ":3: run 0, 'a_1' by 'ar' is there twice"),
+    ],
+)
+def test_a_broken_line_is_named_with_its_field(line: str, reason: str, tmp_path: Path) -> None:
+    path = bench.write(tmp_path / "rows.jsonl", HEAD, ROW)
+    path.write_text(path.read_text() + line + "\n")
+    assert f"{path}{reason}" in refusal(path)
+
+
+def test_a_file_without_a_header_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    assert "cannot read the rows" in refusal(path)
+    path.write_text("")
+    assert "no header" in refusal(path)
+    path.write_text('{"format":"oospec-bench/9"}\n')
+    assert f"{path}:1: format: Input should be 'oospec-bench/1'" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"dtype": "float32"}, "dtype was bfloat16 and is float32"),
+        ({"requests": "11"}, "requests was 00 and is 11"),
+        ({"machine": "Another, 2 cores"}, "machine was A Processor, 2 cores and is Another, 2 cores"),
+    ],
+)
+def test_rows_of_another_benchmark_are_not_gone_on_with(changed: dict[str, Any], named: str, tmp_path: Path) -> None:
+    path = bench.write(tmp_path / "rows.jsonl", HEAD, ROW)
+    before = path.read_bytes()
+    other = bench.header(["ar", "pld"], {"a_1": "a", "a_2": "a"}, **changed)
+    with pytest.raises(OospecError, match=named):
+        rows.RowsFile(path, other)
+    with pytest.raises(OospecError, match=r'methods was \["ar", "pld"\] and is \["ar"\]'):
+        rows.RowsFile(path, bench.header(["ar"], {"a_1": "a", "a_2": "a"}))
+    with pytest.raises(OospecError, match="runs was 1 and is 2"):
+        rows.RowsFile(path, bench.header(["ar", "pld"], {"a_1": "a", "a_2": "a"}, runs=2))
+    assert path.read_bytes() == before
+
+
+def test_only_one_process_writes_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with rows.RowsFile(path, HEAD), pytest.raises(OospecError, match="another benchmark is writing it"):
+        rows.RowsFile(path, HEAD)
+    rows.RowsFile(path, HEAD).__exit__(None, None, None)
+
+
+def test_a_history_is_found_again_for_its_place_and_no_other(tmp_path: Path) -> None:
+    kept = history.History(tmp_path / "state")
+    kept.save("oospec@zero", 0, 1, {"a": 1})
+    kept.save("oospec@zero", 0, 2, {"a": 2})  # a process that dies now has either row on disk, and both states
+    assert kept.load("oospec@zero", 0, 1) == {"a": 1}
+    assert kept.load("oospec@zero", 0, 2) == {"a": 2}
+    for run, count in ((0, 3), (1, 1), (0, 4)):
+        with pytest.raises(OospecError, match="name another --rows"):
+            kept.load("oospec@zero", run, count)
+
+
+class _Runs:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return exec, ("raise SystemExit",)
+
+
+def test_a_history_that_would_run_code_is_refused(tmp_path: Path) -> None:
+    kept = history.History(tmp_path)
+    kept.save("ar", 0, 1, _Runs())
+    with pytest.raises(OospecError, match="what ar knew after 1 requests"):
+        kept.load("ar", 0, 1)
+
+
+def test_parts_of_a_trace_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text('{"request": "a_1", "method": "ar", "trace": {}}\n{"half')
+    with pytest.raises(OospecError, match=r"trace.jsonl:1: no part of a trace"):
+        fragments.Fragments(path).read()
+    with pytest.raises(OospecError, match="'a_1' by ar was measured without it"):
+        fragments.join([ROW], {})
+    with pytest.raises(OospecError, match="there is no trace to write"):
+        fragments.join([bench.failed(0, "a_1", "ar")], {})

@@ -1,0 +1,94 @@
+"""What a trace is made of, kept request by request beside the rows and joined in the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from benchmark.rows import Row
+from oospec_async.errors import OospecError
+from oospec_async.trace import Origin, RequestTrace, Timing, Trace, write_trace
+
+_SAMPLES = tuple(Timing.model_fields)
+
+
+class Fragments:
+    """A file of traces of one request each. What a stopped run left of its last line is dropped."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: IO[bytes] | None = None
+
+    def clear(self) -> None:
+        """Remove what an earlier benchmark has left."""
+        self._path.unlink(missing_ok=True)
+
+    def add(self, request: str, method: str, trace: Mapping[str, Any]) -> None:
+        if self._stream is None:
+            whole = self._whole()
+            self._stream = self._path.open("r+b" if self._path.exists() else "w+b")
+            self._stream.truncate(len(whole))
+            self._stream.seek(len(whole))
+        line = json.dumps({"request": request, "method": method, "trace": trace})
+        self._stream.write(line.encode() + b"\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def read(self) -> dict[tuple[str, str], Trace]:
+        """By request and method; of two for one row the later one. Raises OospecError for a damaged file."""
+        found: dict[tuple[str, str], Trace] = {}
+        for number, line in enumerate(self._whole().split(b"\n")[:-1], start=1):
+            try:
+                item = json.loads(line)
+                found[item["request"], item["method"]] = Trace.model_validate(item["trace"])
+            except (ValueError, KeyError, TypeError):
+                raise OospecError(f"{self._path}:{number}: no part of a trace; name another --rows") from None
+        return found
+
+    def _whole(self) -> bytes:
+        try:
+            data = self._path.read_bytes()
+        except OSError:
+            return b""
+        return data[: data.rfind(b"\n") + 1]
+
+
+def join(rows: Sequence[Row], fragments: Mapping[tuple[str, str], Trace]) -> Trace:
+    """The trace of these rows, which are those of run 0 in the order in which they were served.
+
+    Raises OospecError where a row has no fragment, or none is left. Arrivals are as if nothing had been served between.
+    """
+    parts, arrival = [], 0.0
+    requests: list[RequestTrace] = []
+    for row in rows:
+        if row.measured is None:
+            continue
+        part = fragments.get((row.request, row.method))
+        if part is None:
+            raise OospecError(f"--record: {row.request!r} by {row.method} was measured without it; name another --rows")
+        parts.append(part)
+        requests += [each.model_copy(update={"arrival": arrival}) for each in part.requests]
+        arrival += row.measured.total_seconds
+    if not parts:
+        raise OospecError("--record: no request was served by a method of the engine, so there is no trace to write")
+    provenance = parts[0].provenance
+    origins = {
+        name: Origin(kind=origin.kind, how=origin.how.replace("oospec-run --record", "tools/bench.py --record, run 0"))
+        for name, origin in provenance.parts.items()
+    }
+    return Trace(
+        provenance=provenance.model_copy(update={"parts": origins}),
+        timing=Timing(**{name: [each for part in parts for each in getattr(part.timing, name)] for name in _SAMPLES}),
+        requests=requests,
+    )
+
+
+def write(path: Path, rows: Sequence[Row], fragments: Fragments) -> None:
+    """Raises OospecError as ``join`` does, and if the file cannot be written."""
+    write_trace(join(rows, fragments.read()), path)

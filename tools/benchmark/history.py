@@ -1,0 +1,58 @@
+"""What methods have learned, kept beside the rows so that a stopped run goes on as if it had not been."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from oospec_async.errors import OospecError
+from oospec_async.files import write_atomically
+
+_MODULES = ("collections", "numpy", "oospec_async", "transformers", "torch")  # what a history may be made of
+
+
+class History:
+    """A folder of pickles, two a method in turn: whenever a process dies, the one that belongs to the rows is whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, method: str, run: int, count: int, state: Any) -> None:
+        """Keep the state after ``count`` requests of a run."""
+        self._folder.mkdir(exist_ok=True)
+        content = pickle.dumps((run, count, state), protocol=pickle.HIGHEST_PROTOCOL)
+        write_atomically(self._path(method, count), content, "history")
+
+    def load(self, method: str, run: int, count: int) -> Any:
+        """Raises OospecError where there is none for this place in the run."""
+        path = self._path(method, count)
+        try:
+            with path.open("rb") as stream:
+                saved_run, saved_count, state = _Unpickler(stream).load()
+            if (saved_run, saved_count) == (run, count):
+                return state
+        except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, ValueError, TypeError):
+            pass  # said below
+        raise OospecError(
+            f"{path}: what {method} knew after {count} requests of run {run} is not in it, so the rows cannot be gone "
+            f"on with; name another --rows"
+        )
+
+    def clear(self) -> None:
+        """Remove what no run will go on from."""
+        for path in self._folder.glob("*.pickle"):
+            path.unlink(missing_ok=True)
+
+    def _path(self, method: str, count: int) -> Path:
+        return self._folder / f"{quote(method, safe='')}-{count % 2}.pickle"
+
+
+class _Unpickler(pickle.Unpickler):
+    """Loads nothing that runs commands: rows may have come from somebody else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] not in _MODULES and (module, name) != ("builtins", "frozenset"):
+            raise pickle.UnpicklingError(f"{module}.{name} is no part of a history")
+        return super().find_class(module, name)

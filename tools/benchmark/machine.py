@@ -1,0 +1,89 @@
+"""What a benchmark runs on, and what makes two of them comparable."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmark.options import Options
+from benchmark.plan import Plan
+from oospec_async.adapters import describe, find_adapter
+from oospec_async.models.fetch import resolve
+from oospec_async.provenance import software
+from oospec_async.request import Request
+from oospec_async.runtime.devices import parse_devices
+
+
+def machine() -> str:
+    """The processor's name and how many cores this process may use."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    name = next(names, "") or platform.processor() or platform.machine()
+    cores = len(os.sched_getaffinity(0))
+    return f"{name}, {cores} core{'s' if cores != 1 else ''}"
+
+
+def accelerators(devices: str) -> list[str]:
+    """Names of the CUDA devices among these. Raises OospecError for one that is not there."""
+    names = [device.name for device in dict.fromkeys(parse_devices(devices)) if device.core is None]
+    cuda = [name for name in names if name.startswith("cuda")]
+    if not cuda:
+        return []
+    import torch
+
+    from oospec_async.models.load import check_device
+
+    for name in cuda:
+        check_device(name)
+    return [str(torch.cuda.get_device_name(name)) for name in cuda]
+
+
+def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Request]) -> dict[str, Any]:
+    """What must be the same for rows to belong together. Models that are not on this disk are fetched.
+
+    Raises OospecError for one that cannot be had.
+    """
+    hardware = ", ".join([machine(), *accelerators(options.devices)])  # before gigabytes are fetched
+    sidecar = any(plan.entry.needs_sidecar for plan in plans)
+    drafter = options.drafter if any(plan.entry.needs_drafter for plan in plans) else None
+    adapter = find_adapter(options.adapter, options.sidecar) if sidecar else None
+    return {
+        "requests": hashlib.sha256("\n".join(each.model_dump_json() for each in requests).encode()).hexdigest(),
+        "target": _weights(options.target),
+        "sidecar": _weights(options.sidecar) if sidecar else None,
+        "adapter": describe(adapter) if adapter is not None else None,
+        "drafter": _weights(drafter) if drafter is not None else None,
+        "assistants": [_weights(name) for name in options.assistants],
+        "dtype": options.dtype,
+        "devices": options.devices,
+        "machine": hardware,
+        "software": software(),
+    }
+
+
+def _weights(name: str) -> dict[str, str]:
+    files = resolve(name)
+    return {"name": files.name, "source": files.source, "sha256": files.weights_sha256}
+
+
+def measured_on(found: Mapping[str, Any]) -> str:
+    """A fingerprint in one line, for captions."""
+    parts = [f"target {_named(found['target'])}"]
+    if found["sidecar"]:
+        parts.append(f"sidecar {_named(found['sidecar'])}" + (f" with {found['adapter']}" if found["adapter"] else ""))
+    parts += [f"drafter {_named(found['drafter'])}"] if found["drafter"] else []
+    parts += [f"assistant {_named(each)}" for each in found["assistants"]]
+    software_ = found["software"]
+    versions = ", ".join(f"{name} {software_[name]}" for name in ("torch", "transformers") if name in software_)
+    return f"{', '.join(parts)}; {found['dtype']} on {found['devices']}; {found['machine']}; {versions}"
+
+
+def _named(weights: Mapping[str, str]) -> str:
+    return f"{weights['name']} ({weights['source']}, SHA-256 {weights['sha256'][:8]})"

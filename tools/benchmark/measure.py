@@ -1,0 +1,99 @@
+"""Measure what a rows file does not hold yet: open workers, serve, write the trace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from benchmark.fragments import Fragments, write
+from benchmark.history import History
+from benchmark.options import Options
+from benchmark.plan import Plan
+from benchmark.process import WorkerProcess
+from benchmark.rows import Header, RowsFile
+from benchmark.session import Session
+from benchmark.worker import Spec
+from oospec_async.request import Request
+
+Note = Callable[[str], None]
+
+_BARS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+_COLUMNS = (*_BARS, TimeElapsedColumn(), TimeRemainingColumn())
+
+
+def measure(
+    options: Options,
+    plans: Sequence[Plan],
+    requests: Sequence[Request],
+    header: Header,
+    path: Path,
+    record: Path | None,
+    err: Console,
+    note: Note,
+) -> None:
+    """Serve what the rows file ``path`` does not hold yet, and write the trace. Raises OospecError."""
+    history = path.with_name(path.name + ".state")
+    fragments = Fragments(history / "trace.jsonl")
+    with contextlib.ExitStack() as stack:
+        stack.callback(fragments.close)
+        begun = path.exists() and path.stat().st_size > 0
+        rows = stack.enter_context(RowsFile(path, header)) if begun else None
+        if rows is not None and len(rows.rows) == header.expected:
+            note(f"{path}: all {header.expected} rows are there; remove it to measure anew")
+        else:
+            history.mkdir(exist_ok=True)
+            curves = dict(rows.header.curves) if rows is not None else {}
+            workers = _open(options, plans, history, curves, note, stack)
+            if rows is None:
+                fragments.clear()
+                rows = stack.enter_context(RowsFile(path, header.model_copy(update={"curves": curves})))
+            # Drawn when a row ends, never by a thread of its own: that would disturb what is measured.
+            progress = stack.enter_context(Progress(*_COLUMNS, console=err, auto_refresh=False))
+            task = progress.add_task("rows", total=header.expected)
+
+            def done(row: object) -> None:
+                progress.advance(task)
+                progress.refresh()
+
+            kept = fragments if record is not None else None
+            Session(plans, requests, header.runs, workers, rows, kept, done).serve()
+            History(history).clear()
+        if record is not None:
+            traced = {each.name for each in plans if each.traced}
+            write(record, [row for row in rows.rows.values() if row.run == 0 and row.method in traced], fragments)
+            note(f"trace: {record}")
+
+
+def _open(
+    options: Options,
+    plans: Sequence[Plan],
+    history: Path,
+    curves: dict[str, list[tuple[int, float]]],
+    note: Note,
+    stack: contextlib.ExitStack,
+) -> dict[str, WorkerProcess]:
+    """Start every worker, by its name. ``curves``: those that are known; the others are added."""
+    workers: dict[str, WorkerProcess] = {}
+    for name in dict.fromkeys(each.worker for each in plans):
+        mine = [each for each in plans if each.worker == name]
+        spec = Spec(
+            name=name,
+            methods={each.name: each.base for each in mine},
+            options=options.model_copy(update={"devices": mine[0].devices}),
+            sidecar=any(each.entry.needs_sidecar for each in mine),
+            drafter=any(each.entry.needs_drafter for each in mine),
+            cores=mine[0].cores,
+            reuse=mine[0].reuse,
+            curve=curves.get(name),
+            history=history,
+        )
+        note(f"worker {name}: {', '.join(spec.methods)}")
+        log = history / f"worker-{len(workers)}.log"
+        workers[name] = stack.enter_context(WorkerProcess(spec, lambda line: note(f"  {line}"), log))
+        # One after the other: each measures what a round costs.
+        curves[name] = [(size, seconds) for size, seconds in workers[name].opened()["curve"]]
+    return workers

@@ -1,0 +1,33 @@
+"""Methods of the benchmark by name. One that is not here is a method of the engine, or a mix of its drafters."""
+
+from __future__ import annotations
+
+from benchmark.methods import bounds, engine, generate
+from benchmark.methods.base import Entry
+from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
+from oospec_async.errors import OospecError
+
+METHODS: dict[str, Entry] = {
+    "generate": generate.PLAIN,
+    "generate+lookup": generate.LOOKUP,
+    "generate+assistant": generate.ASSISTED,
+    "oospec@zero": bounds.ZERO,
+    "oospec@never": bounds.NEVER,
+}
+
+
+def find(name: str) -> tuple[Entry, str]:
+    """A method's entry, and the argument in its name. Raises OospecError for a name that is none."""
+    if name in METHODS:
+        return METHODS[name], ""
+    head, _, argument = name.partition(":")
+    if argument and head in METHODS and METHODS[head].takes_argument:
+        return METHODS[head], argument
+    try:
+        return engine.entry(name), ""
+    except OospecError:
+        if name in ENGINE_METHODS or "+" in name.removeprefix("generate"):
+            raise  # it says which drafter is unknown
+    raise OospecError(
+        f"method {name!r}: unknown; use {', '.join([*METHODS, *ENGINE_METHODS])}, or drafters joined by +"
+    )

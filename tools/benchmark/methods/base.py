@@ -1,0 +1,75 @@
+"""What a method of the benchmark is: an entry that the main process reads, and a server that a worker opens from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from benchmark.options import Options
+from benchmark.rows import Measured
+from oospec_async.request import Request
+from oospec_async.runtime.parts import Parts
+from oospec_async.trace import Trace
+
+
+@dataclass(frozen=True)
+class Served:
+    """``trace``: of this request alone, where it was asked for."""
+
+    measured: Measured
+    trace: Trace | None = None
+
+
+class Server(Protocol):
+    """Serves requests one at a time by one method."""
+
+    def forget(self) -> None:
+        """Drop what earlier requests have left: the next one starts cold."""
+        ...
+
+    @property
+    def history(self) -> Any:
+        """What earlier requests have left, for ``recall``; can be pickled."""
+        ...
+
+    def recall(self, history: Any) -> None: ...
+
+    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+        """Serve to the end. ``known``: this request's output, for methods whose entry says ``after``.
+
+        ``trace`` is asked of those whose entry says ``traced``.
+
+        Raises OospecError for a request that cannot be served.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a worker has, for its servers."""
+
+    parts: Parts
+    options: Options
+
+
+Open = Callable[[Context, str], Server]
+
+
+def no_check(argument: str, options: Options) -> None:
+    return
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method. ``open`` is called in a worker, with what follows ``:`` in the method's name (empty without)."""
+
+    open: Open
+    about: str  # one line for --help and the documentation
+    needs_sidecar: bool = False
+    needs_drafter: bool = False
+    by_engine: bool = False  # its prompts are read by our engine, which can reuse what it has read
+    after: tuple[str, ...] = ()  # needs the request's output, as one of these methods has given it
+    takes_argument: bool = False
+    traced: bool = False  # a method of the engine as users have it: part of --record
+    check: Callable[[str, Options], None] = no_check  # raises OospecError where options do not go with it

@@ -1,0 +1,109 @@
+"""Limits of what hints can do: a perfect one from the start, and a real wave whose hint is never shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchmark.methods.base import Context, Entry, Served, Server
+from benchmark.methods.engine import EngineServer
+from oospec_async.dialects.site import THINK
+from oospec_async.hints import CallHint, Hint
+from oospec_async.request import Request
+from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
+from oospec_async.runtime.parts import Parts
+from oospec_async.runtime.ports import SidecarPort, WaveReport
+from oospec_async.toolcall import parse_calls
+
+_METHOD = "oospec"
+
+
+class KnownHint:
+    """A SidecarPort that publishes a given hint before the prefill begins; for no hint it publishes nothing."""
+
+    def __init__(self) -> None:
+        block = memoryview(bytearray(CHANNEL_SIZE))
+        self.reader, self._writer = HintReader(block), HintWriter(block)
+        self.hint: Hint | None = None
+
+    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
+        if self.hint is not None:
+            self._writer.publish(address, self.hint, time.monotonic_ns())
+        return None
+
+    async def close(self) -> None:
+        return
+
+
+class Unseen:
+    """A SidecarPort whose waves are a real sidecar's, and whose reader never finds a hint."""
+
+    def __init__(self, sidecar: SidecarPort) -> None:
+        self._sidecar = sidecar
+        self.reader = HintReader(memoryview(bytearray(CHANNEL_SIZE)))
+
+    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
+        return await self._sidecar.wave(address, request, reuse=reuse)
+
+    async def close(self) -> None:
+        return
+
+
+def perfect_hint(text: str, request: Request, *, thinking: bool = False) -> Hint | None:
+    """The hint that holds the calls of an output, and says of every other slot that it is left out; None: no call."""
+    calls = []
+    for call in parse_calls(text, thinking=thinking):
+        tool = request.tool(call.name)
+        slots = {slot.name for slot in tool.slots} if tool is not None else set()
+        calls.append(CallHint(call.name, call.arguments, frozenset(slots - call.arguments.keys())))
+    return Hint(tuple(calls)) if calls else None
+
+
+class PerfectServer:
+    """The engine with a KnownHint made from the request's own output."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._sidecar = KnownHint()
+        self._engine = EngineServer(replace(parts, sidecar=self._sidecar), _METHOD)
+
+    def forget(self) -> None:
+        self._engine.forget()
+
+    @property
+    def history(self) -> Any:
+        return self._engine.history
+
+    def recall(self, history: Any) -> None:
+        self._engine.recall(history)
+
+    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+        parts = self._parts
+        ended = known[-1:] and known[-1] in parts.target.end_tokens
+        text = parts.codec.decode(known[:-1] if ended else known)
+        before = parts.codec.decode(parts.prompts.ids(request)[-16:])
+        self._sidecar.hint = perfect_hint(text, request, thinking=before.rstrip().endswith(THINK))
+        return await self._engine.serve(request, known)
+
+
+def _zero(context: Context, argument: str) -> Server:
+    return PerfectServer(context.parts)
+
+
+def _never(context: Context, argument: str) -> Server:
+    sidecar = context.parts.sidecar
+    assert sidecar is not None  # its entry asks for one
+    return EngineServer(replace(context.parts, sidecar=Unseen(sidecar)), _METHOD)
+
+
+ZERO = Entry(
+    _zero,
+    about="a perfect hint, there from the start: what oospec could be at best",
+    by_engine=True,
+    after=("ar", "generate"),
+)
+NEVER = Entry(
+    _never, about="the sidecar works, and its hint is never shown: what it costs", needs_sidecar=True, by_engine=True
+)

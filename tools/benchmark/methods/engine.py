@@ -1,0 +1,113 @@
+"""Methods of our own engine: those that it names, and any mix of its drafters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchmark.methods.base import Context, Entry, Served, Server
+from benchmark.options import Options
+from benchmark.rows import HintRow, Measured
+from oospec_async.completion import Completion
+from oospec_async.decoding.drafters import takes_chains, takes_hints
+from oospec_async.errors import OospecError
+from oospec_async.record import make_trace
+from oospec_async.request import Request
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.parts import Parts
+from oospec_async.runtime.recorder import Event
+from oospec_async.trace import Trace
+
+
+def entry(method: str) -> Entry:
+    """Raises OospecError for what is neither a method of the engine nor a mix of drafters."""
+    needs_sidecar, drafter = takes_hints(method), takes_chains(method)
+
+    def open_(context: Context, argument: str) -> Server:
+        return EngineServer(context.parts, method)
+
+    def check(argument: str, options: Options) -> None:
+        if drafter and options.drafter is None:
+            raise OospecError(f"method {method!r} drafts with a model; name one with --drafter")
+
+    return Entry(
+        open_,
+        about="of the engine",
+        needs_sidecar=needs_sidecar,
+        needs_drafter=drafter,
+        by_engine=True,
+        traced=not drafter,  # a trace has no place for a drafter model's times
+        check=check,
+    )
+
+
+class EngineServer:
+    """An engine for one method, over the parts that all methods of a worker share."""
+
+    def __init__(self, parts: Parts, method: str) -> None:
+        self._engine = Engine(replace(parts, method=method, record=True))  # events: times of the forwards alone
+
+    def forget(self) -> None:
+        self._engine.forget()
+
+    @property
+    def history(self) -> Any:
+        return dict(self._engine.memories)
+
+    def recall(self, history: Any) -> None:
+        self._engine.memories.update(history)
+
+    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+        recorder = self._engine.recorder
+        try:
+            completion = await self._engine.generate(request)
+            part = self._trace(request, completion) if trace else None
+            return Served(_measured(completion, recorder.events), part)
+        finally:
+            recorder.events.clear()
+            recorder.served.clear()
+
+    def _trace(self, request: Request, completion: Completion) -> Trace:
+        setup = self._engine.parts.setup
+        assert setup is not None  # the engine was opened on real models
+        return make_trace(setup, self._engine.recorder, [request], [completion])
+
+
+def _measured(completion: Completion, events: Sequence[Event]) -> Measured:
+    metrics = completion.metrics
+    forwards = sum(event.seconds for event in events if event.track == "target" and event.name != "prefill")
+    return Measured(
+        tokens=list(completion.tokens),
+        margins=[round(margin, 5) for margin in completion.margins],
+        total_seconds=metrics.total_seconds,
+        first_token_seconds=metrics.first_token_seconds,
+        prefill_seconds=metrics.prefill_seconds,
+        decode_seconds=metrics.decode_seconds,
+        host_seconds=max(0.0, metrics.decode_seconds - forwards),
+        rounds=metrics.rounds,
+        drafted=metrics.drafted,
+        accepted=metrics.accepted,
+        reused_tokens=metrics.reused_tokens,
+        sources=dict(Counter(completion.sources)),
+        hint=_hint(completion, events),
+    )
+
+
+def _hint(completion: Completion, events: Sequence[Event]) -> HintRow | None:
+    """None for a method that polls no hint and has no wave."""
+    use = completion.metrics.hint
+    if not use.versions and use.wave_seconds is None:
+        return None
+    versions = [event.data["version"] for event in events if event.track == "channel"]
+    polls = [event.data for event in events if (event.track, event.name) == ("channel", "poll")]
+    early = [poll["version"] for poll in polls if poll["position"] == 1]
+    return HintRow(
+        payload_bytes=use.payload_bytes,
+        versions=use.versions,
+        arrival_seconds=use.arrival_seconds,
+        arrival_position=use.arrival_position,
+        whole_at_first_round=bool(early) and early[-1] == max(versions),
+        wave_seconds=use.wave_seconds,
+    )

@@ -1,0 +1,149 @@
+"""``transformers``' own ``generate``: greedy, with its prompt lookup, and with an assistant model."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from benchmark.methods.base import Context, Entry, Served, Server
+from benchmark.options import Options, short_name
+from benchmark.rows import Measured
+from oospec_async.errors import OospecError
+from oospec_async.request import Request
+from oospec_async.runtime.failure import GuardedExecutor
+from oospec_async.runtime.parts import Parts
+
+_LOOKUP_TOKENS = 10  # what transformers' documentation shows for prompt lookup
+
+
+class _Commits:
+    """A streamer for ``generate``: when each forward's tokens came, and how many. First it is told the prompt."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.tokens: list[int] = []
+        self._prompt_seen = False
+
+    def put(self, value: Any) -> None:
+        if self._prompt_seen:
+            self.times.append(time.perf_counter())
+            self.tokens.append(value.numel())
+        self._prompt_seen = True
+
+    def end(self) -> None:
+        return
+
+
+class GenerateServer:
+    """``generate(do_sample=False)`` on the target's own weights, executor and device."""
+
+    def __init__(self, parts: Parts, assistant: Any = None, **options: Any) -> None:
+        """``options`` are given to ``generate``; ``assistant`` is the model among them, if there is one."""
+        self._parts = parts
+        self._model: Any = parts.target.model.model  # type: ignore[attr-defined]  # the wrapped causal LM
+        self._options = options | ({"assistant_model": assistant} if assistant is not None else {})
+        self._assistant = assistant
+        # transformers adapts the number of drafted tokens from request to request, in here.
+        self._cold = copy.deepcopy(assistant.generation_config) if assistant is not None else None
+
+    def forget(self) -> None:
+        self.recall(self._cold)
+
+    @property
+    def history(self) -> Any:
+        return None if self._assistant is None else self._assistant.generation_config
+
+    def recall(self, history: Any) -> None:
+        if self._assistant is not None:
+            self._assistant.generation_config = copy.deepcopy(history)
+
+    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+        if request.stop:
+            raise OospecError(f"request {request.id!r}: stop strings are not given to generate; remove 'stop'")
+        return Served(await GuardedExecutor(self._parts.executor, request.id).run(lambda: self._measure(request)))
+
+    def _measure(self, request: Request) -> Measured:
+        import torch
+
+        start = time.perf_counter()
+        prompt, commits = self._parts.prompts.ids(request), _Commits()
+        room = self._parts.target.context - len(prompt)
+        if room <= 0:
+            raise OospecError(f"request {request.id!r}: its prompt of {len(prompt)} tokens fills the target's context")
+        ids = torch.tensor([prompt], device=self._model.device)
+        called = time.perf_counter()
+        output = self._model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=False,
+            max_new_tokens=min(request.max_new_tokens, room),
+            streamer=commits,
+            **self._options,
+        )
+        tokens = output[0, len(prompt) :].tolist()
+        end = time.perf_counter()
+        first, given = commits.times[0], commits.tokens[0]
+        accepted = sum(count - 1 for count in commits.tokens[1:])
+        return Measured(
+            tokens=tokens,
+            total_seconds=end - start,
+            first_token_seconds=first - start,
+            prefill_seconds=first - called,
+            decode_seconds=end - first,
+            rounds=len(commits.times) - 1,
+            first_tokens=min(given, len(tokens)),
+            accepted=accepted,
+        )
+
+
+def _plain(context: Context, argument: str) -> Server:
+    return GenerateServer(context.parts)
+
+
+def _lookup(context: Context, argument: str) -> Server:
+    return GenerateServer(context.parts, prompt_lookup_num_tokens=_LOOKUP_TOKENS)
+
+
+def _assisted(context: Context, argument: str) -> Server:
+    from oospec_async.models.fetch import resolve
+    from oospec_async.models.load import load, load_tokenizer
+
+    options = context.options
+    name = options.assistant(argument)
+    assert name is not None  # checked
+    target = context.parts.target.model.model  # type: ignore[attr-defined]
+    loaded = load(resolve(name).path, name=name, dtype=options.dtype, device=str(target.device))
+    ours = load_tokenizer(resolve(options.target).path, options.target)
+    if target.config.get_text_config().vocab_size != loaded.model.config.get_text_config().vocab_size:
+        # The form that transformers asks for where rows of the vocabularies differ: drafts go through text.
+        return GenerateServer(context.parts, loaded.model, tokenizer=ours, assistant_tokenizer=loaded.tokenizer)
+    if ours.get_vocab() != loaded.tokenizer.get_vocab():
+        raise OospecError(
+            f"assistant {name}: its tokenizer is another one with a vocabulary of the same size, which transformers "
+            f"would take for the target's; leave {named(name, options)} out of --methods"
+        )
+    return GenerateServer(context.parts, loaded.model)
+
+
+def _check(argument: str, options: Options) -> None:
+    if options.assistant(argument) is None:
+        names = ", ".join(named(name, options) for name in options.assistants)
+        raise OospecError(
+            f"method generate+assistant{':' if argument else ''}{argument}: "
+            + (f"--assistant gives {names}; name one of them" if names else "name its model with --assistant")
+        )
+
+
+def named(assistant: str, options: Options) -> str:
+    """The method that an assistant serves."""
+    return "generate+assistant" + (f":{short_name(assistant)}" if len(options.assistants) > 1 else "")
+
+
+PLAIN = Entry(_plain, about="transformers' greedy generate")
+LOOKUP = Entry(_lookup, about=f"generate with prompt_lookup_num_tokens={_LOOKUP_TOKENS}")
+ASSISTED = Entry(
+    _assisted, about="generate with the model of --assistant; with several, :NAME says which", takes_argument=True,
+    check=_check,
+)  # fmt: skip

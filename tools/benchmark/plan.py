@@ -1,0 +1,118 @@
+"""From the names of methods to what is served where: base methods, their suffixes, and the workers that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from benchmark.methods import find
+from benchmark.methods.base import Entry
+from benchmark.methods.generate import named
+from benchmark.options import Options
+from oospec_async.errors import OospecError
+from oospec_async.runtime.devices import parse_devices
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A method as it was named, and its place. ``cores``: all that its worker may use; empty: as the device says."""
+
+    name: str
+    base: str  # without suffixes
+    entry: Entry
+    devices: str
+    cores: tuple[int, ...] = ()
+    reuse: bool = False
+
+    @property
+    def worker(self) -> str:
+        """Methods with the same one share a process. What is reused is the last prompt, so no two may share that."""
+        if self.reuse:
+            return self.name
+        return f"cpu {','.join(map(str, self.cores))}" if self.cores else "main"
+
+    @property
+    def traced(self) -> bool:
+        return self.entry.traced and self.name == self.base
+
+
+def _both(plan: Plan) -> Plan:
+    """The cores of both devices for the target, and no sidecar."""
+    target, sidecar = parse_devices(plan.devices)
+    if plan.entry.needs_sidecar:
+        raise OospecError(f"method {plan.name!r}: /both leaves no device to a sidecar, and {plan.base} needs one")
+    if target.core is None or sidecar.core is None or target.core == sidecar.core:
+        raise OospecError(
+            f"method {plan.name!r}: /both joins two pinned cores (--devices cpu:N,cpu:M), and the devices are "
+            f"{plan.devices}; leave it out"
+        )
+    return replace(plan, devices="cpu", cores=(target.core, sidecar.core))
+
+
+def _reuse(plan: Plan) -> Plan:
+    """What a prompt has in common with the one before is not read again."""
+    if not plan.entry.by_engine:
+        raise OospecError(f"method {plan.name!r}: /reuse is the engine's, and {plan.base} is not; leave it out")
+    return replace(plan, reuse=True)
+
+
+SUFFIXES: dict[str, Callable[[Plan], Plan]] = {"both": _both, "reuse": _reuse}
+
+DEFAULT_METHODS = (
+    "generate",
+    "generate+lookup",
+    "generate/both",
+    "ar",
+    "pld",
+    "toolspec",
+    "oospec",
+    "toolspec/both",
+    "oospec@zero",
+    "oospec@never",
+)
+
+
+def plan(names: Sequence[str], options: Options) -> list[Plan]:
+    """Raises OospecError for a name that is none, twice there, or does not go with the options or the others."""
+    plans = []
+    for name in names:
+        if names.count(name) > 1:
+            raise OospecError(f"--methods: names {name!r} twice")
+        plans.append(_planned(name, options))
+    for each in plans:
+        if each.entry.after and source(each, plans) is None:
+            raise OospecError(
+                f"method {each.name!r}: is made from a plain output; add {' or '.join(each.entry.after)} to --methods"
+            )
+    return plans
+
+
+def default_plan(options: Options) -> list[Plan]:
+    """``DEFAULT_METHODS`` and the assistants that are given; those left out that these devices do not allow."""
+    names = []
+    for name in (*DEFAULT_METHODS, *(named(assistant, options) for assistant in options.assistants)):
+        try:
+            _planned(name, options)
+        except OospecError:
+            continue
+        names.append(name)
+    return plan(names, options)
+
+
+def source(needing: Plan, plans: Sequence[Plan]) -> str | None:
+    """The method whose output another is made from."""
+    names = [each.name for each in plans]
+    return next((name for name in needing.entry.after if name in names), None)
+
+
+def _planned(name: str, options: Options) -> Plan:
+    base, *suffixes = name.split("/")
+    entry, argument = find(base)
+    entry.check(argument, options)
+    planned = Plan(name, base, entry, options.devices)
+    for suffix in suffixes:
+        if suffix not in SUFFIXES or suffixes.count(suffix) > 1:
+            known = ", ".join(f"/{each}" for each in SUFFIXES)
+            raise OospecError(f"method {name!r}: suffix '/{suffix}' is unknown or there twice; suffixes are {known}")
+        planned = SUFFIXES[suffix](planned)
+    return planned

@@ -1,0 +1,226 @@
+"""The rows file: a header that says what was measured on, then a line for each request by each method in each run."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from oospec_async.errors import OospecError
+from oospec_async.files import check_writable, write_atomically
+
+FORMAT = "oospec-bench/1"
+
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Key = tuple[int, str, str]  # run, request, method
+T = TypeVar("T", bound=BaseModel)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class HintRow(_Part):
+    """What became of the hint. Times in seconds since the request's start; None where it did not happen."""
+
+    payload_bytes: Count = 0  # of the newest version that was polled
+    versions: Count = 0  # polled ones
+    arrival_seconds: Seconds | None = None
+    arrival_position: Count | None = None  # output tokens committed by then
+    whole_at_first_round: bool = False  # the last version that was published was there before the first round
+    wave_seconds: Seconds | None = None
+
+
+class Measured(_Part):
+    """One request by one method. Times in seconds, from the request's text on: tokenisation counts.
+
+    ``prefill_seconds`` is the forward alone; of ``generate`` it is from the call to the first token. ``host_seconds``
+    is the decode without the target's forwards; None where they are not seen apart. ``rounds`` are forwards after the
+    prefill, ``first_tokens`` what the prefill's own committed.
+    """
+
+    tokens: list[int]  # the output's ids
+    margins: list[float] = []  # of each token: by how much its logit beat the second best; empty: not known
+    total_seconds: Seconds
+    first_token_seconds: Seconds
+    prefill_seconds: Seconds
+    decode_seconds: Seconds
+    host_seconds: Seconds | None = None
+    rounds: Count
+    first_tokens: Count = 1
+    drafted: Count = 0
+    accepted: Count = 0
+    reused_tokens: Count = 0  # of the prompt, read for an earlier request
+    sources: dict[str, Count] = {}  # output tokens by the drafter that proposed them; "": the target itself
+    hint: HintRow | None = None
+
+
+class Row(_Part):
+    """What one request by one method gave in one run: ``measured``, or the reason why it could not be served."""
+
+    run: Count
+    request: str
+    method: str
+    measured: Measured | None = None
+    error: str = ""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Row:
+        if (self.measured is None) is not bool(self.error):
+            raise ValueError("either 'measured' or 'error' is expected")
+        return self
+
+    @property
+    def key(self) -> Key:
+        return self.run, self.request, self.method
+
+
+class Header(_Part):
+    """``fingerprint``: what must be the same for rows to belong together. The rest is noted when the file is begun."""
+
+    format: Literal["oospec-bench/1"] = "oospec-bench/1"
+    fingerprint: dict[str, Any]
+    methods: list[str]
+    runs: Annotated[int, Field(ge=1)]
+    categories: dict[str, str]  # of every request, in the order of the files
+    date: str  # ISO 8601, UTC
+    curves: dict[str, list[tuple[int, float]]] = {}  # by worker: seconds of a forward, by tokens in the tree
+    recorded: bool = False  # run 0 keeps what a trace is made of
+
+    @property
+    def expected(self) -> int:
+        """Rows of the whole benchmark."""
+        return self.runs * len(self.categories) * len(self.methods)
+
+
+@dataclass(frozen=True)
+class Contents:
+    header: Header
+    rows: Mapping[Key, Row]
+    whole_bytes: int  # what a stopped run left of its last line comes after
+
+
+def read_rows(path: Path) -> Contents:
+    """Raises OospecError, one line with the file, the line and the field, for what is no such file.
+
+    A last line without an end is one that was cut off: it is left out.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise OospecError(f"{path}: cannot read the rows: {error.strerror}") from None
+    whole = data[: data.rfind(b"\n") + 1]
+    lines = whole.split(b"\n")[:-1]
+    if not lines:
+        raise OospecError(f"{path}: no header of a rows file ({FORMAT}) in it; name another file, or remove it")
+    header = _parse(Header, lines[0], f"{path}:1", f"the header of a rows file ({FORMAT})")
+    rows: dict[Key, Row] = {}
+    for where, line in _numbered(path, lines[1:]):
+        row = _parse(Row, line, where, "a row")
+        known = row.run < header.runs and row.request in header.categories and row.method in header.methods
+        if not known:
+            raise OospecError(f"{where}: run {row.run}, {row.request!r} by {row.method!r} is not of this benchmark")
+        if row.key in rows:
+            raise OospecError(f"{where}: run {row.run}, {row.request!r} by {row.method!r} is there twice")
+        rows[row.key] = row
+    return Contents(header, rows, len(whole))
+
+
+def _numbered(path: Path, lines: list[bytes]) -> Iterator[tuple[str, bytes]]:
+    for number, line in enumerate(lines, start=2):
+        yield f"{path}:{number}", line
+
+
+def _parse(kind: type[T], line: bytes, where: str, expected: str) -> T:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "json_invalid":
+            message, field = f"not JSON; {expected} is expected", ""
+        line_of_it = " ".join(f"{where}: {field + ': ' if field else ''}{message}".split())
+        raise OospecError(line_of_it) from None
+
+
+def differing(old: Header, new: Header) -> str | None:
+    """The first field that keeps rows of two benchmarks from belonging together, and both of its values."""
+    before = old.fingerprint | {"methods": old.methods, "runs": old.runs, "recorded": old.recorded}
+    now = new.fingerprint | {"methods": new.methods, "runs": new.runs, "recorded": new.recorded}
+    for field in dict.fromkeys([*now, *before]):
+        if before.get(field) != now.get(field):
+            return f"{field} was {_short(before.get(field))} and is {_short(now.get(field))}"
+    return None
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else f"{text[:97]}…"
+
+
+class RowsFile:
+    """A rows file that a benchmark writes. Only one process at a time has it."""
+
+    def __init__(self, path: Path, header: Header) -> None:
+        """Begin a file, or go on with one; the end of a line that was cut off is removed.
+
+        Raises OospecError for a file of another benchmark, or one that another process writes.
+        """
+        self.path = path
+        self.rows: dict[Key, Row] = {}
+        self.header = header
+        if path.exists() and path.stat().st_size:
+            self._stream = path.open("r+b")
+            self._lock()
+            contents = read_rows(path)
+            if other := differing(contents.header, header):
+                self._stream.close()
+                raise OospecError(
+                    f"{path}: holds rows of another benchmark: {other}; name another file with --rows, or remove it"
+                )
+            self.header, self.rows = contents.header, dict(contents.rows)
+            self._stream.truncate(contents.whole_bytes)
+            self._stream.seek(contents.whole_bytes)
+        else:
+            write_atomically(path, header.model_dump_json() + "\n", "--rows")
+            self._stream = path.open("r+b")
+            self._stream.seek(0, os.SEEK_END)
+            self._lock()
+
+    def add(self, row: Row) -> None:
+        """Raises OospecError where the disk takes no more."""
+        try:
+            self._stream.write(row.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            self._stream.flush()
+        except OSError as error:
+            raise OospecError(f"--rows {self.path}: cannot be written: {error.strerror}") from None
+        self.rows[row.key] = row
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._stream.close()
+            raise OospecError(f"{self.path}: another benchmark is writing it; wait, or name another --rows") from None
+
+    def __enter__(self) -> RowsFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+
+
+def check_rows_path(path: Path) -> None:
+    """Raises OospecError if rows cannot be written there."""
+    check_writable(path, "--rows")

@@ -1,0 +1,100 @@
+"""What a benchmark's rows say, as values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmark.compare import Difference
+from benchmark.rows import Header, Row
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure over runs."""
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def spread(self) -> float:
+        """(highest - lowest) / median."""
+        return (self.high - self.low) / self.median if self.median else 0.0
+
+    def as_json(self) -> dict[str, float]:
+        return asdict(self) | {"spread": self.spread}
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Percentiles of ratios by request."""
+
+    p05: float
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True)
+class Hints:
+    """``payload_bytes``: mean of the hints that arrived. Shares are of all requests, over all runs."""
+
+    payload_bytes: float | None
+    arrived: float
+    whole_at_first_round: float
+    arrival_seconds: float | None  # median
+    arrival_position: float | None  # median, output tokens
+    wave_seconds: float | None  # mean
+
+
+@dataclass(frozen=True)
+class Category:
+    requests: int
+    rounds: float
+    total_speedup: Figure
+    decode_speedup: Figure | None
+
+
+@dataclass(frozen=True)
+class MethodFigures:
+    """Times are sums over the requests of a run, in seconds; None where rows do not tell.
+
+    Speedups are the baseline's sum over this method's, of the same run. ``ratios``: the same by request, of medians.
+    """
+
+    times: dict[str, Figure | None]
+    tokens: int
+    rounds: float  # median over runs
+    mean_accepted: float
+    drafted: float
+    sources: dict[str, int]  # of the first run
+    reused_tokens: int
+    total_speedup: Figure
+    decode_speedup: Figure | None
+    decode_speedup_over_plain: Figure | None  # over the faster of generate and ar
+    total_ratios: Ratios
+    decode_ratios: Ratios | None
+    hints: Hints | None
+    categories: dict[str, Category]
+    errors: int
+    differences: list[Difference]
+
+
+@dataclass(frozen=True)
+class Summary:
+    header: Header
+    runs: int  # complete ones; 0: the first is not complete, and figures are of what is there
+    requests: int  # that all figures are of
+    left_out: int  # could not be served by every method in every run
+    reference: str
+    baseline: str
+    methods: dict[str, MethodFigures]
+    oospec_over_toolspec: dict[str, Any] | None
+    rounds_saved: float | None  # by the real hint, of those that a perfect one saves
+    errors: list[Row]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a row is an error, or in float32 an output is another one."""
+        exact = self.header.fingerprint.get("dtype") == "float32"
+        return int(bool(self.errors) or (exact and any(each.differences for each in self.methods.values())))

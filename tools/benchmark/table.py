@@ -1,0 +1,214 @@
+"""The summary for people, and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benchmark.figures import OOSPEC, TOOLSPEC
+from benchmark.machine import measured_on
+from benchmark.summary import Figure, Ratios, Summary
+
+_FILE_WIDTH = 150  # columns where stdout is no terminal
+_MOST_ROWS = 12  # of differing outputs that are shown by method
+
+
+def as_json(summary: Summary) -> str:
+    return json.dumps(
+        {
+            "format": "oospec-bench-summary/1",
+            "measured_on": summary.header.fingerprint,
+            "date": summary.header.date,
+            "runs": summary.runs,
+            "requests": summary.requests,
+            "left_out": summary.left_out,
+            "reference": summary.reference,
+            "baseline": summary.baseline,
+            "methods": _plain(summary.methods),
+            "oospec_over_toolspec": _plain(summary.oospec_over_toolspec),
+            "rounds_saved": summary.rounds_saved,
+            "errors": [row.model_dump(exclude={"measured"}) for row in summary.errors],
+        },
+        indent=1,
+        ensure_ascii=False,
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Figure):
+        return value.as_json()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def show(summary: Summary) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH)
+    console.print(_times(summary))
+    console.print(_speedups(summary))
+    if any(each.hints for each in summary.methods.values()):
+        console.print(_hints(summary))
+    if len(set(summary.header.categories.values())) > 1:
+        console.print(_categories(summary))
+    for line in _lines(summary):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=Text(title), title_justify="left")
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="right" if index else "left", overflow="fold")
+    return table
+
+
+def _times(summary: Summary) -> Table:
+    table = _table(
+        f"Seconds for {summary.requests} requests: median of {_runs(summary)}, ± half the distance of the extremes",
+        *("method", "total", "first token", "prefill", "decode", "host", "tokens", "rounds", "per round", "same ids"),
+    )
+    for name, each in summary.methods.items():
+        times = each.times
+        unlike = len({difference.request for difference in each.differences})
+        table.add_row(
+            name,
+            _seconds(times["total_seconds"]),
+            *(_seconds(times[f"{part}_seconds"]) for part in ("first_token", "prefill", "decode", "host")),
+            str(each.tokens),
+            f"{each.rounds:.0f}",
+            f"{each.mean_accepted:.2f}",
+            "all" if not unlike else f"all but {unlike}",
+        )
+    return table
+
+
+def _speedups(summary: Summary) -> Table:
+    base = summary.baseline
+    table = _table(
+        f"Speedup over {base}: total time over total time, of the same run; by request p05/p50/p95",
+        *("method", "total", "from–to", "decode", "from–to", "over the faster of generate, ar: decode"),
+        *("by request: total", "by request: decode"),
+    )
+    for name, each in summary.methods.items():
+        table.add_row(
+            name,
+            *_speedup(each.total_speedup),
+            *_speedup(each.decode_speedup),
+            _speedup(each.decode_speedup_over_plain)[0],
+            _ratios(each.total_ratios),
+            _ratios(each.decode_ratios),
+        )
+    return table
+
+
+def _hints(summary: Summary) -> Table:
+    table = _table(
+        "Hints",
+        *("method", "arrived", "whole before round 1", "after s", "at token", "payload B", "wave s"),
+    )
+    for name, each in summary.methods.items():
+        if (hints := each.hints) is not None:
+            table.add_row(
+                name,
+                f"{hints.arrived:.0%}",
+                f"{hints.whole_at_first_round:.0%}",
+                _number(hints.arrival_seconds, 2),
+                _number(hints.arrival_position, 0),
+                _number(hints.payload_bytes, 0),
+                _number(hints.wave_seconds, 2),
+            )
+    return table
+
+
+def _categories(summary: Summary) -> Table:
+    names = list(dict.fromkeys(summary.header.categories.values()))
+    table = _table(
+        f"By category: speedup over {summary.baseline}, total (decode)",
+        "method",
+        *(f"{name} ({_count(summary, name)})" for name in names),
+    )
+    for method, each in summary.methods.items():
+        cells = []
+        for name in names:
+            found = each.categories.get(name)
+            decode = f" ({found.decode_speedup.median:.2f}×)" if found and found.decode_speedup else ""
+            cells.append(f"{found.total_speedup.median:.2f}×{decode}" if found else "")
+        table.add_row(method, *cells)
+    return table
+
+
+def _count(summary: Summary, category: str) -> int:
+    found = next(iter(summary.methods.values())).categories.get(category)
+    return found.requests if found else 0
+
+
+def _lines(summary: Summary) -> list[str]:
+    lines = []
+    if pair := summary.oospec_over_toolspec:
+        total, decode = pair["total_speedup"], pair["decode_speedup"]
+        said = f"{total.median:.2f}× in total ({total.low:.2f}–{total.high:.2f})"
+        said += f", {decode.median:.2f}× in the decode ({decode.low:.2f}–{decode.high:.2f})" if decode else ""
+        lines.append(f"Speedup of {OOSPEC} over {TOOLSPEC}: {said}; by request, total: {_ratios(pair['total_ratios'])}")
+    if summary.rounds_saved is not None:
+        lines.append(
+            f"Of the rounds that a perfect hint at time zero saves, the real hint saves {summary.rounds_saved:.0%}"
+        )
+    lines += _unlike(summary)
+    if summary.errors:
+        first = summary.errors[0]
+        lines.append(
+            f"{len(summary.errors)} rows are errors; the first: run {first.run}, {first.method}: {first.error}"
+        )
+    if summary.left_out:
+        lines.append(f"{summary.left_out} requests are left out of all figures: not every method could serve them")
+    lines.append(f"Measured on {measured_on(summary.header.fingerprint)}; {summary.header.date}")
+    return lines
+
+
+def _unlike(summary: Summary) -> list[str]:
+    lines = []
+    for name, each in summary.methods.items():
+        for difference in each.differences[:_MOST_ROWS]:
+            gap = "unknown" if difference.gap is None else f"{difference.gap:.4f}"
+            lines.append(
+                f"{name}: {difference.request} departs from {summary.reference}'s output at token "
+                f"{difference.position}, logit gap {gap} (runs {', '.join(map(str, difference.runs))})"
+            )
+        if len(each.differences) > _MOST_ROWS:
+            lines.append(f"{name}: {len(each.differences) - _MOST_ROWS} more; --json has them all")
+    return lines
+
+
+def _runs(summary: Summary) -> str:
+    if not summary.runs:
+        return "a first run that is not complete"
+    runs = "one run" if summary.runs == 1 else f"{summary.runs} interleaved runs"
+    return runs + (f" (of {summary.header.runs} asked for)" if summary.runs < summary.header.runs else "")
+
+
+def _seconds(figure: Figure | None) -> str:
+    if figure is None:
+        return ""
+    half = (figure.high - figure.low) / 2
+    return f"{figure.median:.3f} ±{half:.3f}" if figure.median < 1 else f"{figure.median:.1f} ±{half:.1f}"
+
+
+def _speedup(figure: Figure | None) -> tuple[str, str]:
+    return (f"{figure.median:.2f}×", f"{figure.low:.2f}–{figure.high:.2f}") if figure else ("", "")
+
+
+def _ratios(ratios: Ratios | None) -> str:
+    return f"{ratios.p05:.2f} / {ratios.p50:.2f} / {ratios.p95:.2f}" if ratios else ""
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
