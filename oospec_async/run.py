@@ -164,7 +164,7 @@ def _conclude(
     """Write the files first, each whatever becomes of the other, then print."""
     setup = engine.parts.setup
     assert setup is not None  # the engine was opened on real models
-    events, failures = engine.recorder.events, []
+    events, unwritten = engine.recorder.events, []
     files: list[tuple[str, Path | None, Callable[[Path], None]]] = [
         ("timeline", options.timeline, lambda path: write_timeline(events, path, f"Measured: {setup.line}")),
         ("trace", options.record, lambda path: write_trace(_trace(engine, setup, options, err, done), path)),
@@ -175,13 +175,13 @@ def _conclude(
                 write(path)
                 _note(err, f"{what}: {path}")
             except OospecError as failure:
-                failures.append(failure)
+                unwritten.append(failure)
     if options.as_json:
         out.out(_as_json(setup, done, failed), highlight=False)
     else:
         terminal.print_summary(out, summarise(done), setup.line)
-    if failures:
-        raise OospecError("; ".join([*map(str, failures), *([_told(failed)] if failed else [])]))
+    if unwritten:
+        raise OospecError("; ".join([*map(str, unwritten), *([_told(failed)] if failed else [])]))
 
 
 def _trace(engine: Engine, setup: Setup, options: RunOptions, err: Console, done: list[Completion]) -> Trace:

@@ -1,8 +1,8 @@
 """Seconds of a forward by its size, interpolated between samples, with the range that the samples cover.
 
-Samples are grouped by size; a group's level is the mean of its middle, so that an outlier moves nothing and yet the times
-of many forwards add up: forwards are late more often than early, and a median would be short. Between groups the line is
-straight. What more rows before the forward cost is one slope for all sizes: the robust slope within groups.
+Samples are grouped by size; a group's level is the mean of its middle, so that an outlier moves nothing and yet the
+times of many forwards add up: they are late more often than early, and a median would be short. Between groups the line
+is straight. What more rows before the forward cost is one slope for all sizes: the robust slope within groups.
 """
 
 from __future__ import annotations

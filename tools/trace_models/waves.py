@@ -44,10 +44,10 @@ class Scripted:
         return self.trunk + len(self._paths)
 
     def extend(self, tokens: Sequence[int], parents: Sequence[int], wanted: Sequence[int] | None = None) -> Logits:
-        first, prefill = len(self._paths), self.trunk == 0
+        first = len(self._paths)
         for token, parent in zip(tokens, parents, strict=True):
-            above = self._paths[parent - self.trunk] if parent >= self.trunk and not prefill else ()
-            self._paths.append(() if prefill else (*above, token))
+            above = self._paths[parent - self.trunk] if parent >= self.trunk else ()
+            self._paths.append((*above, token))
         picked = list(range(len(tokens)) if wanted is None else wanted)
         rows = torch.zeros(len(picked), self.vocabulary)
         for row, index in enumerate(picked):
@@ -56,11 +56,10 @@ class Scripted:
                 rows[row, following] = _SURE
         return Logits(rows, rows[-1])
 
-    def keep(self, path: Sequence[int]) -> None:
-        self.truncate(self.trunk + len(path))
-
-    def truncate(self, rows: int) -> None:
-        self.trunk, self._paths = rows, []
+    def read(self, prompt: Sequence[int], *, reuse: bool) -> tuple[Logits, int]:
+        self.trunk, self._paths = len(prompt), []
+        nothing = torch.zeros(1, self.vocabulary)
+        return Logits(nothing, nothing[0]), 0
 
     def _next(self, path: tuple[int, ...]) -> int | None:
         for size in range(len(path), 0, -1):
