@@ -2,6 +2,7 @@
 
     python tools/bench.py run REQUESTS.jsonl [...] [--methods generate,ar,toolspec,oospec] [--runs 3]
     python tools/bench.py report bench.rows.jsonl [--picture bench.svg]
+    python tools/bench.py matrix bfcl.rows.jsonl api-bank.rows.jsonl
 
 Every row is saved as it ends: a run that was stopped goes on where it was, by the same command. ``docs/bench.md`` says
 what is measured, and how it is kept fair.
@@ -10,19 +11,22 @@ what is measured, and how it is kept fair.
 from __future__ import annotations
 
 import datetime
+import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 from benchmark.figures import summarise
 from benchmark.machine import fingerprint
+from benchmark.matrix import matrix, table
 from benchmark.measure import measure
 from benchmark.options import Options
 from benchmark.picture import check_picture, draw
 from benchmark.plan import DEFAULT_METHODS, default_plan, plan
 from benchmark.rows import Header, check_rows_path, read_rows
-from benchmark.table import as_json, show
+from benchmark.table import as_json, show, show_table
 from ended import exit_code
 from rich.console import Console
 
@@ -180,6 +184,20 @@ def report(rows: Path, as_json_: bool, picture: Path | None) -> int:
             raise OospecError(f"--picture {picture}: is the file of rows; name another")
         check_picture(picture)
     return conclude(rows, as_json_, picture, Console(stderr=True))
+
+
+@command.command("matrix")
+@click.argument("files", metavar="ROWS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json_", is_flag=True, help="As JSON on stdout.")
+def compare(files: tuple[Path, ...], as_json_: bool) -> int:
+    """Speedups of several benchmarks, by requests and target, with unweighted means."""
+    summaries = {path: summarise(read_rows(path)) for path in files}
+    found = matrix(summaries)
+    if as_json_:
+        click.echo(json.dumps(asdict(found), indent=1))
+    else:
+        show_table(table(found))
+    return max(summary.exit_code for summary in summaries.values())
 
 
 def _default_devices() -> str:

@@ -50,10 +50,17 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-def show(summary: Summary) -> None:
+def show_table(table: Table) -> None:
+    _console().print(table)
+
+
+def _console() -> Console:
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=_FILE_WIDTH)
+    return console if console.is_terminal else Console(width=_FILE_WIDTH)
+
+
+def show(summary: Summary) -> None:
+    console = _console()
     console.print(_times(summary))
     console.print(_speedups(summary))
     if any(each.hints for each in summary.methods.values()):
