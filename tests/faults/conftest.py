@@ -1,0 +1,56 @@
+"""A tiny model on disk, requests for it, and processes that serve them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+
+from faults.preloaded import Preloaded, preloaded
+from helpers import tiny
+from helpers.command import model_folder
+from helpers.stubs import Run
+
+REQUESTS = 4
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return model_folder(tmp_path_factory.mktemp("faults") / "tiny-llama")
+
+
+@pytest.fixture(scope="session")
+def requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("faults") / "requests.jsonl"
+    rows = [tiny.request(f"Weather {n}?", id=f"r{n}", max_new_tokens=12) for n in range(REQUESTS)]
+    path.write_text("".join(json.dumps(row.model_dump(mode="json")) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="session")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preloaded]:
+    with preloaded(tmp_path_factory.mktemp("commands")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def live(model: Path, requests: Path) -> list[object]:
+    """Arguments of a run of all requests, sidecar included."""
+    models = ["--target", model, "--sidecar", model, "--adapter", "none", "--devices", "cpu", "--dtype", "float32"]
+    return ["--live", requests, *models]
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Runs a coroutine to its end on a fresh event loop."""
+
+    def run_on_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        with asyncio.Runner(loop_factory=request.param) as runner:
+            return runner.run(coroutine)
+
+    return run_on_loop

@@ -1,0 +1,141 @@
+"""A sidecar that is killed again and again, or stopped for good: no output changes, nobody waits, nobody is left.
+
+``tools/soak.py`` does the same with real models and far more often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from faults.preloaded import MARK, STUB, marked
+from faults.processes import PATIENCE, gone, state, until
+from helpers.stubs import END, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
+from oospec_async.completion import Completion
+from oospec_async.runtime.devices import Device
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.executor import InlineExecutor
+from oospec_async.runtime.ports import SidecarPort
+from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+
+REQUESTS = 20
+CITIES = {f"{n}?": call(f"City {n}", n) for n in range(REQUESTS)}
+
+
+@asynccontextmanager
+async def started(misdeed: str) -> AsyncIterator[SidecarProcess]:
+    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
+    sidecar = SidecarProcess(config, command=(sys.executable, str(STUB), misdeed), back_off=(0.0,))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await sidecar.start()
+            yield sidecar
+    finally:
+        await sidecar.close()
+
+
+def check_output(completion: Completion, text: str) -> None:
+    assert completion.tokens == (*map(ord, text), END)
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_a_sidecar_killed_at_random_rounds_of_twenty_requests(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, killed = random.Random(seed), set[int]()
+    monkeypatch.setenv(MARK, "killed at random rounds")
+
+    async def serve() -> int:
+        async with started("wrong values") as sidecar:
+            target = ScriptedTarget(CITIES)
+            engine = engine_of(target, sidecar, executor=YieldingExecutor(), method="hint")
+            for text, answer in CITIES.items():
+                fatal = chance.randrange(1, 60)
+
+                def kill(round_: int, fatal: int = fatal) -> None:
+                    if round_ == fatal and (pid := sidecar.pid) not in (
+                        None,
+                        *killed,
+                    ):  # its death may not be noticed yet
+                        killed.add(pid)
+                        os.kill(pid, signal.SIGKILL)
+
+                if chance.random() < 0.5:
+                    await until(lambda: sidecar.pid)
+                target.before_verify = kill
+                check_output(await engine.generate(ask(text)), answer)
+            await until(lambda: sidecar.pid not in (None, *killed))
+            return sidecar.restarts
+
+    restarts = asyncio.run(serve())
+    assert restarts >= len(killed) >= REQUESTS // 4
+    assert all(gone(pid) for pid in killed)
+    assert marked("killed at random rounds") == []
+
+
+async def turns_of(engine: Engine, text: str) -> int:
+    """Turns of the loop until a request is served; its forwards take none."""
+    task, turns = asyncio.create_task(engine.generate(ask(text))), 0
+    while not task.done():
+        turns += 1
+        await asyncio.sleep(0)
+    check_output(task.result(), CITIES[text])
+    return turns
+
+
+def test_a_sidecar_that_is_stopped_for_good_delays_no_round_and_ends_with_the_engine() -> None:
+    def engine(sidecar: SidecarPort) -> Engine:
+        return engine_of(ScriptedTarget(CITIES), sidecar, executor=InlineExecutor())
+
+    async def serve() -> tuple[list[int], list[int], int]:
+        silent = engine(StubSidecar())  # one whose waves never end
+        undisturbed = [await turns_of(silent, text) for text in CITIES]
+        async with started("wrong values") as sidecar:
+            pid = sidecar.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+            stopped = engine(sidecar)
+            return undisturbed, [await turns_of(stopped, text) for text in CITIES], pid
+
+    undisturbed, turns, pid = asyncio.run(serve())
+    assert turns == undisturbed
+    assert gone(pid)
+
+
+# A real worker but for its model, stopped; then its parent is killed, and cannot end it.
+PARENT = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from oospec_async.runtime.devices import Device
+from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+worker = "from oospec_async.runtime import sidecar_worker as w; w._load = lambda config: None; w.main()"
+
+async def main():
+    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
+    sidecar = SidecarProcess(config, command=(sys.executable, "-c", worker))
+    await sidecar.start()
+    os.kill(sidecar.pid, signal.SIGSTOP)
+    print(sidecar.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_sidecar_that_is_stopped_does_not_outlive_a_parent_that_is_killed(loop: str) -> None:
+    code = PARENT.replace("asyncio.run(", "import uvloop; uvloop.run(") if loop == "uvloop" else PARENT
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        asyncio.run(until(lambda: state(pid) == "T"))
+        parent.kill()
+        parent.wait()
+        asyncio.run(until(lambda: gone(pid)))

@@ -1,0 +1,325 @@
+"""Malformed input to ``oospec-run``: one line that names file and field, exit code 2, and nothing on stdout.
+
+The command runs within this process, so that there can be many cases; ``tests/test_cli.py`` has some in their own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from oospec_async import cli
+from oospec_async.errors import OospecError
+from oospec_async.models.load import load
+
+GOOD: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "f", "parameters": {}}]}
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["oospec-run", *map(str, arguments)])
+        code: Any = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code
+    return code, *capsys.readouterr()
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one line that a refused command prints; lines of progress aside."""
+    code, out, err = run(capsys, *arguments)
+    assert code == 2, err
+    assert out == ""
+    assert "Traceback" not in err
+    (line,) = [line for line in err.splitlines() if line.startswith("oospec-run:")]
+    assert err.rstrip().endswith(line)
+    return line
+
+
+def row(**changes: Any) -> bytes:
+    return json.dumps({**GOOD, **changes}).encode()
+
+
+def lacking(key: str) -> bytes:
+    return json.dumps({name: value for name, value in GOOD.items() if name != key}).encode()
+
+
+DEEP = b"[" * 3000 + b"]" * 3000
+# By what is wrong: the file's content, and what the line must say beside the file's name.
+REQUESTS: dict[str, tuple[bytes, str]] = {
+    "not JSON": (b"{oops", ":1: not JSON"),
+    "cut off": (row()[:-9], ":1: not JSON"),
+    "a JSON text over many lines": (json.dumps([GOOD], indent=1).encode(), ":1: not JSON"),
+    "two on a line": (row() + row(), ":1: not JSON"),
+    "the second is broken": (row() + b"\n]", ":2: not JSON"),
+    "not UTF-8": (b'{"messages": "\xff\xfe"}', "not UTF-8 at byte 14"),
+    "UTF-16": (("\ufeff" + row().decode()).encode("utf-16"), "not UTF-8"),
+    "binary": (b"\x89PNG\r\n\x1a\n\0\0", "not UTF-8"),
+    "empty": (b"", "no requests"),
+    "blank lines": (b"\n \n\t\n", "no requests"),
+    "a list": (b"[]", ":1: a request is a JSON object"),
+    "a string": (b'"hi"', ":1: a request is a JSON object"),
+    "null": (b"null", ":1: a request is a JSON object"),
+    "no messages": (lacking("messages"), ":1: messages: missing"),
+    "empty messages": (row(messages=[]), ":1: messages: should not be empty"),
+    "messages that are text": (row(messages="hi"), ":1: messages: should be a list"),
+    "a message without a role": (row(messages=[{"content": "hi"}]), ":1: messages.0.role: missing"),
+    "an unknown role": (row(messages=[{"role": "robot", "content": "hi"}]), ":1: messages.0.role"),
+    "a message that is text": (row(messages=["hi"]), ":1: messages.0"),
+    "tools that are text": (row(tools="f"), ":1: tools"),
+    "a tool that is text": (row(tools=["f"]), ":1: tools.0"),
+    "a tool without a name": (row(tools=[{"description": "d"}]), ":1: tools.0.name: missing"),
+    "a wrapped tool without a name": (row(tools=[{"type": "function", "function": {}}]), ":1: tools.0.name: missing"),
+    "a tool with an empty name": (row(tools=[{"name": ""}]), ":1: tools.0.name"),
+    "a tool whose name is a number": (row(tools=[{"name": 5}]), ":1: tools.0.name"),
+    "two tools of one name": (row(tools=[{"name": "f"}, {"name": "f"}]), ":1: tools: two tools are named 'f'"),
+    "parameters that are a list": (row(tools=[{"name": "f", "parameters": []}]), ":1: tools.0.parameters"),
+    "negative max_new_tokens": (row(max_new_tokens=-1), ":1: max_new_tokens"),
+    "no max_new_tokens": (row(max_new_tokens=0), ":1: max_new_tokens"),
+    "max_tokens that is text": (row(max_tokens="9"), ":1: max_tokens"),
+    "max_new_tokens that is true": (row(max_new_tokens=True), ":1: max_new_tokens"),
+    "stop that is a number": (row(stop=5), ":1: stop"),
+    "stop with a number": (row(stop=["a", 5]), ":1: stop.1"),
+    "an empty stop": (row(stop=[""]), ":1: stop"),
+    "an id that is a number": (row(id=5), ":1: id"),
+    "tools_in_prompt that is text": (row(tools_in_prompt="perhaps"), ":1: tools_in_prompt"),
+    "an id twice": (row(id="a") + b"\n" + row(id="a"), ":2: id 'a' is used twice"),
+    "nested 3000 levels": (b'{"messages": ' + DEEP + b"}", ":1: nested too deeply"),
+    "a schema that is nested 200 levels": (
+        row(tools=[{"name": "f", "parameters": json.loads('{"a":' * 200 + "1" + "}" * 200)}]), ":1: nested too deeply",
+    ),
+    "not a number": (b'{"messages": [{"role": "user", "content": NaN}]}', ":1: messages.0.content: nan is not a JSON"),
+    "half of a surrogate pair": (rb'{"messages": [{"role": "user", "content": "\ud800"}]}', ":1: messages.0.content"),
+    "5000 digits": (b'{"max_new_tokens": ' + b"9" * 5000 + b"}", ":1: a number has too many digits"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", REQUESTS)
+def test_a_file_of_requests(wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content, said = REQUESTS[wrong]
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+    line = refused(capsys, "--live", path, "--method", "ar")
+    assert str(path) in line
+    assert said in line
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.jsonl"
+    path.write_bytes(row())
+    return path
+
+
+# Arguments after ``--live FILE``, and what the line must say. HERE is a folder of the test's own.
+OPTIONS: dict[str, tuple[list[str], str]] = {
+    "an unknown device": (["--devices", "tpu:0"], "device 'tpu:0': unknown"),
+    "a core that is not there": (["--devices", "cpu:9999"], "device 'cpu:9999': no such core"),
+    "a GPU that is not there": (["--devices", "cuda:77"], "device 'cuda:77': torch sees"),
+    "three devices": (["--devices", "cpu,cpu,cpu"], "name one or two devices"),
+    "no device": (["--devices", ""], "device '': unknown"),
+    "an unknown method": (["--method", "medusa"], "'medusa' is neither a method"),
+    "an unknown drafter": (["--method", "schema+medusa"], "'medusa'"),
+    "a method twice": (["--compare", "ar,ar"], "names a method twice"),
+    "an empty method": (["--compare", "ar,"], "''"),
+    "methods twice": (["--method", "ar", "--compare", "ar"], "exclude each other"),
+    "no requests": (["--limit", "0"], "--limit"),
+    "negative tokens": (["--max-new-tokens", "-5"], "--max-new-tokens"),
+    "an unknown dtype": (["--dtype", "int3"], "--dtype"),
+    "an unknown option": (["--fast"], "--fast"),
+    "a second file": (["more.jsonl"], "more.jsonl"),
+    "an adapter for nobody": (["--adapter", "HERE"], "--adapter belongs to a sidecar"),
+    "a placement without a trace": (["--placement", "shared"], "--placement belongs to --trace"),
+    "a trace in no folder": (["--record", "/nowhere/t.json"], "there is no folder /nowhere"),
+    "a trace that is a folder": (["--record", "HERE"], "is no regular file"),
+    "a trace over the requests": (["--record", "HERE/good.jsonl"], "is the file of requests"),
+    "a timeline over the requests": (["--timeline", "HERE/good.jsonl"], "timeline HERE/good.jsonl"),
+    "a timeline of another kind": (["--timeline", "HERE/t.png"], "timeline HERE/t.png"),
+    "one file twice": (["--record", "HERE/t.json", "--timeline", "HERE/t.json"], "both name HERE/t.json"),
+    "a target that is not there": (["--target", "HERE/nothing"], "HERE/nothing"),
+    "a target that is a file": (["--target", "HERE/good.jsonl"], "HERE/good.jsonl is a file"),
+    "a target that is an empty folder": (["--target", "HERE"], "HERE lacks config.json"),
+    "a target without a name": (["--target", ""], "'': no such directory"),
+}
+
+
+@pytest.mark.parametrize("wrong", OPTIONS)
+def test_an_option(wrong: str, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given, said = OPTIONS[wrong]
+    options = [each.replace("HERE", str(good.parent)) for each in given]
+    method = [] if {"--method", "--compare"} & set(options) else ["--method", "ar"]
+    assert said.replace("HERE", str(good.parent)) in refused(capsys, "--live", good, *method, *options)
+    assert [path.name for path in good.parent.iterdir()] == ["good.jsonl"]
+    assert good.read_bytes() == row()
+
+
+def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"{tmp_path}: cannot read requests: Is a directory" in refused(capsys, "--live", tmp_path)
+    assert "/nowhere/r.jsonl: cannot read requests: No such file" in refused(capsys, "--live", "/nowhere/r.jsonl")
+
+
+def test_without_a_mode(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "say --live" in refused(capsys, good)
+
+
+# --- models
+
+
+def changed(file: str, **changes: Any) -> Callable[[Path], object]:
+    """Changes fields of a JSON file; a field that becomes None goes."""
+
+    def change(folder: Path) -> None:
+        fields = {**json.loads((folder / file).read_text()), **changes}
+        (folder / file).write_text(json.dumps({key: value for key, value in fields.items() if value is not None}))
+
+    return change
+
+
+def written(file: str, content: bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / file).write_bytes(content)
+
+
+def cut(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def reshaped(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
+    def reshape(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        change(tensors)
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return reshape
+
+
+DOWN = "model.layers.0.mlp.down_proj.weight"
+MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no config": (lambda folder: (folder / "config.json").unlink(), "lacks config.json"),
+    "a config that is not JSON": (written("config.json", b"{oops"), "config.json"),
+    "a config that is a list": (written("config.json", b"[]"), "config.json"),
+    "a config without a family": (changed("config.json", model_type=None, architectures=None), "config.json"),
+    "a refused family": (changed("config.json", model_type="gpt2"), "refused: family 'gpt2'"),
+    "an unknown family": (changed("config.json", model_type="no-such-model"), "no-such-model"),
+    "a context without room": (changed("config.json", max_position_embeddings=1), "has no room for an output"),
+    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "lacks"),
+    "empty weights": (written("model.safetensors", b""), "cannot be loaded"),
+    "weights that are noise": (written("model.safetensors", bytes(range(256)) * 40), "cannot be loaded"),
+    "weights that are cut off": (cut, "cannot be loaded"),
+    "a tensor that is missing": (reshaped(lambda tensors: tensors.pop(DOWN)), "down_proj"),
+    "a tensor of another shape": (reshaped(lambda tensors: tensors.update({DOWN: torch.zeros(3, 3)})), "down_proj"),
+    "a tensor too many": (reshaped(lambda tensors: tensors.update(extra=torch.zeros(3))), "extra"),
+    "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "lacks"),
+    "a tokenizer that is not JSON": (written("tokenizer.json", b"{oops"), "the tokenizer in"),
+    "a tokenizer of nothing": (written("tokenizer.json", b"{}"), "the tokenizer in"),
+    "no chat template": (lambda folder: (folder / "chat_template.jinja").unlink(), "has no chat template"),
+    "a template that is broken": (written("chat_template.jinja", b"{% if %}"), "chat template"),
+    "generation settings that are not JSON": (written("generation_config.json", b"{oops"), "generation_config.json"),
+}
+
+
+@pytest.mark.parametrize("wrong", MODELS)
+def test_a_model(wrong: str, model: Path, good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spoil, said = MODELS[wrong]
+    folder = tmp_path / "spoilt"
+    shutil.copytree(model, folder)
+    spoil(folder)
+    line = refused(capsys, "--live", good, "--target", folder, "--method", "ar", "--devices", "cpu")
+    assert said in line
+    assert "spoilt" in line
+
+
+def test_a_prompt_beyond_the_context(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(row(id="fine") + b"\n" + row(id="long", messages=[{"role": "user", "content": "word " * 3000}]))
+    line = refused(capsys, "--live", path, "--target", model, "--method", "ar", "--devices", "cpu")
+    assert "request 'long': its prompt has" in line
+    assert "context is 2048; shorten the messages or offer fewer tools" in line
+
+
+def test_messages_that_the_template_refuses(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.jsonl"
+    calls = [{"role": "assistant", "tool_calls": [{"id": "1"}]}]
+    path.write_bytes(row(id="odd", messages=calls))
+    line = refused(capsys, "--live", path, "--target", model, "--method", "ar", "--devices", "cpu")
+    assert "request 'odd': " in line
+    assert "chat template refuses it" in line
+
+
+# --- adapters: the sidecar's process loads them so, and its own line is the command's
+
+
+def adapter(folder: Path, base: str = "", rank: int = 4) -> Path:
+    """An adapter whose tensors are of a model of another size."""
+    folder.mkdir()
+    config = {
+        "peft_type": "LORA", "task_type": "CAUSAL_LM", "r": rank, "lora_alpha": 8, "target_modules": ["q_proj"],
+        "base_model_name_or_path": base,
+    }  # fmt: skip
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_{}.weight"
+    tensors = {name.format("A"): torch.zeros(rank, 999), name.format("B"): torch.zeros(999, rank)}
+    save_file(tensors, folder / "adapter_model.safetensors")
+    return folder
+
+
+ADAPTERS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "tensors that do not fit": (lambda folder: None, "does not fit"),
+    "another base": (changed("adapter_config.json", base_model_name_or_path="Org/Other"), "it belongs to Org/Other"),
+    "a config that is not JSON": (written("adapter_config.json", b"{oops"), "not a peft adapter"),
+    "another kind": (changed("adapter_config.json", peft_type="NO_SUCH"), "not a peft adapter"),
+    "weights that are noise": (written("adapter_model.safetensors", b"noise"), "does not fit"),
+    "no weights": (lambda folder: (folder / "adapter_model.safetensors").unlink(), "lacks adapter_config.json or"),
+    "modules of another model": (changed("adapter_config.json", target_modules=["c_attn"]), "does not fit"),
+}
+
+
+@pytest.mark.parametrize("wrong", ADAPTERS)
+def test_an_adapter(wrong: str, model: Path, tmp_path: Path) -> None:
+    spoil, said = ADAPTERS[wrong]
+    folder = adapter(tmp_path / "spoilt")
+    spoil(folder)
+    with pytest.raises(OospecError) as error:
+        load(model, name="tiny", dtype="float32", device="cpu", adapter=folder)
+    assert said in str(error.value)
+    assert f"adapter {folder}" in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+# --- schemas that lie are no errors: they reach the prompt as they are, and have the slots that can be read
+
+LIES: dict[str, Any] = {
+    "a type that is a number": {"type": "object", "properties": {"a": {"type": 5}}},
+    "an empty enum": {"type": "object", "properties": {"a": {"type": "string", "enum": []}}},
+    "an enum that is text": {"type": "object", "properties": {"a": {"enum": "abc"}}},
+    "required of what is not there": {"type": "object", "properties": {"a": {}}, "required": ["b", "c"]},
+    "required that is a number": {"type": "object", "properties": {"a": {}}, "required": 5},
+    "properties that are a list": {"type": "object", "properties": ["a"]},
+    "a property that is text": {"type": "object", "properties": {"a": "string"}},
+    "a name that is empty": {"type": "object", "properties": {"": {"type": "string"}}},
+    "a reference to itself": {"type": "object", "properties": {"a": {"$ref": "#"}}},
+    "no object at all": {"type": "array", "items": {"type": "string"}},
+    "an enum of all kinds": {"type": "object", "properties": {"a": {"enum": [None, {}, [], 1.5, "x" * 300]}}},
+}
+
+
+def test_schemas_that_lie_are_served(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.jsonl"
+    rows = [row(id=name, tools=[{"name": "f", "parameters": lie}], max_new_tokens=8) for name, lie in LIES.items()]
+    path.write_bytes(b"\n".join(rows))
+    methods = ["--compare", "ar,toolspec", "--devices", "cpu", "--dtype", "float32", "--json"]
+    code, out, err = run(capsys, "--live", path, "--target", model, *methods)
+    assert code == 0, err
+    completions = json.loads(out)["completions"]
+    assert [c["request"] for c in completions[::2]] == list(LIES)
+    assert [c["tokens"] for c in completions[::2]] == [c["tokens"] for c in completions[1::2]]

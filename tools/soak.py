@@ -1,0 +1,180 @@
+"""Serve for long under faults, and see what it leaves behind: `python tools/soak.py [--requests 1000]`.
+
+Needs no network and no weights: tiny models, a real sidecar process, a real channel. The sidecar is killed and stopped,
+requests are cancelled and left, hints are hostile. Every output is compared with `transformers`' own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from ended import exit_code
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from soaking import models
+from soaking.footprint import Footprint, descendants, footprint
+from soaking.serving import HISTORY, METHODS, Server, Soak, serve_under_hostile_hints
+
+from oospec_async.provenance import software
+from oospec_async.runtime.config import EngineConfig
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.loop import run_loop
+
+GROWTH = 0.02  # of the memory of all processes, from the first footprint to the last
+
+
+@dataclass(frozen=True)
+class Result:
+    """``closed``: when the engine is closed, what is held by this process alone; ``left``: processes still there."""
+
+    soak: Soak
+    hints: int
+    opened: Footprint  # before the engine was opened
+    closed: Footprint
+    left: int
+    seconds: float
+
+    @property
+    def first(self) -> Footprint:
+        return self.soak.footprints[0][1]
+
+    @property
+    def last(self) -> Footprint:
+        return self.soak.footprints[-1][1]
+
+    @property
+    def growth(self) -> float:
+        return self.last.rss / self.first.rss - 1
+
+
+def broken(result: Result) -> list[str]:
+    """The limits that do not hold, a line each."""
+    first, last, done = result.first, result.last, result.soak.done
+    found = [f"output differs from generate's: {each}" for each in sorted(set(result.soak.wrong))]
+    if result.growth > GROWTH:
+        found.append(f"memory has grown by {result.growth:.1%}; the limit is {GROWTH:.0%}")
+    for name in ("files", "threads", "processes"):
+        before, after = getattr(first, name), getattr(last, name)
+        if after > before:
+            found.append(f"{name}: {after - before} more than after the first requests")
+    if done["sidecars restarted"] < done["sidecars killed"]:
+        found.append(f"{done['sidecars killed']} sidecars were killed and {done['sidecars restarted']} restarted")
+    if result.closed.files > result.opened.files:
+        found.append(f"{result.closed.files - result.opened.files} files are still open after the end")
+    if result.left:
+        found.append(f"{result.left} processes are left after the end")
+    return found
+
+
+async def soak(requests: int, hints: int, seed: int, progress: Progress) -> Result:
+    """Raises OospecError if the engine cannot be opened, or its sidecar does not come back."""
+    start = time.monotonic()
+    torch.set_num_threads(1)  # of more, two processes on few cores wait for each other
+    making = progress.add_task("making models", total=1)
+    with tempfile.TemporaryDirectory() as folder:
+        made = await asyncio.to_thread(models.make, Path(folder))
+        progress.update(making, completed=1)
+        tasks = [progress.add_task("requests", total=requests), progress.add_task("hostile hints", total=hints)]
+        core = f"cpu:{min(os.sched_getaffinity(0))}"  # both on one: what is held does not depend on it
+        config = EngineConfig(
+            target=str(made.target), sidecar=str(made.sidecar), adapter="none", devices=core, dtype="float32"
+        )
+        await _first_child()
+        opened = footprint()
+        async with Engine.open(config) as engine:
+            server = Server(engine, made, seed, lambda n: progress.update(tasks[0], completed=n))
+            done = await server.serve(requests)
+            sent, wrong = await serve_under_hostile_hints(
+                engine, made, hints, seed, lambda n: progress.update(tasks[1], completed=n)
+            )
+            done.wrong += wrong
+        closed, left = footprint(), len(descendants(os.getpid()))
+    return Result(done, sent, opened, closed, left, time.monotonic() - start)
+
+
+async def _first_child() -> None:
+    """uvloop opens ``/dev/null`` for its first child, and keeps it for all others."""
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", "", stdin=pipe, stdout=pipe)
+    await child.communicate()
+
+
+def as_json(result: Result, failures: Sequence[str]) -> dict[str, Any]:
+    return {
+        "software": software(),
+        "seconds": round(result.seconds, 1),
+        "requests": result.soak.served,
+        "methods": METHODS,
+        "history_entries": HISTORY,
+        "hostile_hints": result.hints,
+        "done": dict(result.soak.done),
+        "wrong": result.soak.wrong,
+        "growth": result.growth,
+        "footprints": [{"requests": number, **asdict(each)} for number, each in result.soak.footprints],
+        "before_opening": asdict(result.opened),
+        "after_closing": asdict(result.closed),
+        "processes_left": result.left,
+        "broken": list(failures),
+    }
+
+
+def print_result(console: Console, result: Result, failures: Sequence[str]) -> None:
+    counts = ", ".join(f"{count} {what}" for what, count in sorted(result.soak.done.items()))
+    console.print(f"{result.soak.served} requests by {', '.join(METHODS)}: {counts}", highlight=False)
+    console.print(f"{result.hints} hostile hints; {len(result.soak.wrong)} outputs differ from generate's")
+    title = f"Held by this process and its sidecar, each remembering {HISTORY} outputs a method"
+    table = Table(title=title, title_justify="left")
+    for column in ("requests before", "memory MB", "of it the sidecar", "files", "threads", "processes"):
+        table.add_column(column, justify="right")
+    rows = [("before opening", result.opened), *((str(n), each) for n, each in result.soak.footprints)]
+    for name, each in [*rows, ("after closing", result.closed)]:
+        others = f"{(each.rss - each.own_rss) / 1e6:.1f}"
+        counted = (each.files, each.threads, each.processes)
+        table.add_row(name, f"{each.megabytes:.1f}", others, *map(str, counted))
+    console.print(table)
+    console.print(f"memory: {result.growth:+.2%} from the first to the last of these; {result.seconds:.0f} s in all")
+    for line in failures:
+        console.print(f"broken: {line}", style="red", highlight=False, markup=False)
+    console.print("some limits are broken" if failures else "all limits hold")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--requests", type=click.IntRange(min=2), default=1000, show_default=True)
+@click.option("--hints", type=click.IntRange(min=0), default=10_000, show_default=True, help="Hostile ones, after it.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of requests, faults and hostile hints.")
+@click.option("--json", "json_wanted", is_flag=True, help="The result as JSON on stdout.")
+def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
+    """Serve tiny models under faults; memory, files, threads and processes are looked at every 100 requests.
+
+    Exit code 1 if an output is wrong, or something is left behind.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        result = run_loop(soak(requests, hints, seed, progress))
+    failures = broken(result)
+    if json_wanted:
+        print(json.dumps(as_json(result, failures)))
+    else:
+        print_result(Console(), result, failures)
+    return 1 if failures else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0: all limits hold, 1: one is broken, 2: bad input, which one line on stderr names, 130: interrupted."""
+    return exit_code(command, "soak.py", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
