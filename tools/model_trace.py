@@ -1,4 +1,4 @@
-"""Model a trace of Qwen3-14B: `python tools/model_trace.py traces/qwen3-14b.json --tokenizer DIR [--data DIR]`.
+"""Model a trace of a Qwen3 target: `python tools/model_trace.py traces/qwen3-14b.json --tokenizer DIR [--data DIR]`.
 
 For studies without a GPU. Outputs are the gold calls of BFCL as Qwen3's chat template writes them; profiles come from
 the real drafters on these outputs; hints are gold calls, wrong as often as a published sidecar, told as the real wave
@@ -45,8 +45,12 @@ from oospec_async.training.readers.source import read_rows
 METHOD = "oospec"
 CATEGORIES = ("simple_python", "multiple", "parallel")
 LONGEST = 512  # output tokens
-SHAPES: dict[str, Shape] = {shape.name: shape for shape in FULL.shapes}
-TARGET, SIDECAR = SHAPES["Qwen3-14B"], SHAPES["Qwen3-0.6B"]
+_UNCHECKED = (  # too large, or too close to another, for the GPU check's list
+    Shape("Qwen3-8B", 36, 4096, 12288, 32, 8, 128, 151936, False),
+    Shape("Qwen3-32B", 64, 5120, 25600, 64, 8, 128, 151936, False),
+)
+SHAPES: dict[str, Shape] = {shape.name: shape for shape in (*FULL.shapes, *_UNCHECKED)}
+SIDECAR = SHAPES["Qwen3-0.6B"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def model_request(models: Models, case: Case, guess: Guess, memory: Memory, timi
         drafters=drafters_of(METHOD),
         memory=recollection,
         curve=models.curve,
-        vocabulary=TARGET.vocabulary,
+        vocabulary=models.target.shape.vocabulary,
     )
     profiled = profiles(Decode(setting, case.output, [()] * len(case.output)), hints)
     text = models.writer.codec.decode(case.output[:-1])
@@ -169,21 +173,25 @@ def load_tokenizer(path: Path) -> Any:
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Directory of BFCL's files; default: installed bfcl-eval's."
 )
+@click.option("--target", "name", type=click.Choice(list(SHAPES)), default="Qwen3-14B", show_default=True)
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows of every category.")
 @click.option("--hints", type=click.Path(path_type=Path), help="A sidecar's recorded calls: lines of id and calls.")
 @click.option("--seed", type=int, default=0, show_default=True)
-def command(out: Path, tokenizer: Path, data: Path | None, limit: int, hints: Path | None, seed: int) -> None:
+def command(
+    out: Path, tokenizer: Path, data: Path | None, name: str, limit: int, hints: Path | None, seed: int
+) -> None:
     """Write a modelled trace to OUT."""
     err = Console(stderr=True)
     check_writable(out, "trace")
     torch.set_num_threads(1)
     writer = Writer(load_tokenizer(tokenizer), str(tokenizer))
     recorded = read_guesses(hints) if hints is not None else None
-    target, sidecar, notes = Roofline(TARGET, A100), Roofline(SIDECAR, A100), Notes()
+    shape, notes = SHAPES[name], Notes()
+    target, sidecar = Roofline(shape, A100), Roofline(SIDECAR, A100)
     cases = chosen_cases(bfcl_directory(data), writer, limit, seed, notes)
     guesses = [_guess(case, recorded, hints, f"{seed} {case.request.id}") for case in cases]
     models = Models(
-        writer, Waves(writer.codec, TARGET.vocabulary, writer.end_token), target, sidecar, times.curve(target)
+        writer, Waves(writer.codec, shape.vocabulary, writer.end_token), target, sidecar, times.curve(target)
     )
     timing = Timing(target_prefill=[], target_verify=[], sidecar_prefill=[], sidecar_step=[], host=[])
     memory, requests = Memory(), []

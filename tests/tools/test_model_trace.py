@@ -89,9 +89,10 @@ def small(tokenizer: Path) -> Any:
     """Models of the tiny tokenizer's vocabulary: masks over 150,000 tokens take seconds to make."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-        shapes = {name: base.Shape(name, 4, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True) for name in ("t", "s")}
-        patch.setattr(model_trace, "TARGET", shapes["t"])
-        patch.setattr(model_trace, "SIDECAR", shapes["s"])
+        for name, layers in {"Qwen3-4B": 4, "Qwen3-14B": 4, "Qwen3-32B": 16}.items():
+            shape = base.Shape(name, layers, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True)
+            patch.setitem(model_trace.SHAPES, name, shape)
+        patch.setattr(model_trace, "SIDECAR", base.Shape("s", 4, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True))
         yield
 
 
@@ -140,6 +141,14 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others(
     assert (tmp_path / "again.json").read_bytes() == trace[1].read_bytes()
     made(tmp_path / "other.json", tokenizer, data, "--seed", "1")
     assert (tmp_path / "other.json").read_bytes() != trace[1].read_bytes()
+
+
+def test_a_larger_target_takes_longer_and_is_named(tmp_path: Path, tokenizer: Path, data: Path) -> None:
+    small, large = (made(tmp_path / f"{n}.json", tokenizer, data, "--target", n) for n in ("Qwen3-4B", "Qwen3-32B"))
+    assert "Qwen3-4B" in small.provenance.target.name
+    assert "Qwen3-32B" in large.provenance.target.name
+    assert [run.output_tokens for run in small.requests] == [run.output_tokens for run in large.requests]
+    assert large.timing.target_verify[0].seconds > 2 * small.timing.target_verify[0].seconds
 
 
 def test_every_request_has_samples_of_its_own_and_its_wave_has_as_many_as_forwards(trace: tuple[Trace, Path]) -> None:
