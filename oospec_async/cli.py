@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 
 import click
 
 from oospec_async.adapters import SHIPPED
-from oospec_async.decoding.drafters import METHODS, takes_hints
+from oospec_async.command import run_command
+from oospec_async.decoding.drafters import METHODS, needs_of
 from oospec_async.errors import OospecError
-from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
-from oospec_async.models.fetch import main as fetch_models
+from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET, fetch_models
 from oospec_async.request import Request, read_requests
 from oospec_async.run import RunOptions, check, run
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.devices import parse_devices
 from oospec_async.runtime.loop import run_loop
+from sim.placement import PLACEMENTS
 
 _PACKAGE = Path(__file__).parent
 
@@ -32,12 +32,14 @@ _PACKAGE = Path(__file__).parent
     help="Run no models: replay a trace on a virtual clock. Goes with --placement, --method, --compare, --limit, "
     "--timeline and --json.",
 )
-@click.option("--placement", help="Of a replay: split (default), shared, shared-fair, fraction, tensor-parallel.")
-@click.option("--fetch", is_flag=True, help="Only fetch the weights of --target, --sidecar and --drafter, then stop.")
+@click.option("--placement", help=f"Of a replay: {', '.join(PLACEMENTS)}. Default: split.")
+@click.option(
+    "--fetch", is_flag=True, help="Only fetch the weights of --target, --sidecar and --draft-model, then stop."
+)
 @click.option("--target", default=DEFAULT_TARGET, show_default=True, help="Directory or Hugging Face id.")
 @click.option("--sidecar", default=DEFAULT_SIDECAR, show_default=True, help="Directory or Hugging Face id.")
 @click.option(
-    "--drafter",
+    "--draft-model",
     help="A smaller model with the target's tokenizer, on its device, for methods with draft: directory or id.",
 )
 @click.option(
@@ -65,7 +67,7 @@ def command(
     fetch: bool,
     target: str,
     sidecar: str,
-    drafter: str | None,
+    draft_model: str | None,
     adapter: str,
     devices: str | None,
     method: str | None,
@@ -87,14 +89,15 @@ def command(
     if placement is not None:
         raise OospecError("--placement belongs to --trace; --devices says where real models run")
     if fetch:
-        sys.exit(fetch_models([target, sidecar, *([drafter] if drafter is not None else [])]))
+        fetch_models([target, sidecar, *([draft_model] if draft_model is not None else [])])
+        return
     if not live:
         raise OospecError(
             "say --live to run real models on this machine, --trace TRACE.json to replay a recorded run without any, "
             "or --fetch to only fetch weights"
         )
     methods = _methods(method, compare) or ["oospec"]
-    needs_sidecar = any(takes_hints(name) for name in methods)
+    needs_sidecar = any("hint" in needs_of(name) for name in methods)
     if devices is not None:
         parse_devices(devices)
     source = requests or _examples()
@@ -105,7 +108,7 @@ def command(
         engine=EngineConfig(
             target=target,
             sidecar=sidecar if needs_sidecar else None,
-            drafter=drafter,
+            draft_model=draft_model,
             adapter=adapter,
             devices=devices,
             dtype=dtype,
@@ -159,18 +162,4 @@ def _read(path: Path, limit: int | None, max_new_tokens: int | None) -> list[Req
 
 
 def main() -> None:
-    """One line on stderr and exit code 2 for what the user can mend, 130 for Ctrl-C."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not cost the results
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        command.main(standalone_mode=False)
-    except click.ClickException as error:
-        click.echo(f"oospec-run: {' '.join(error.format_message().split())}", err=True)
-        sys.exit(2)
-    except OospecError as error:
-        click.echo(f"oospec-run: {error}", err=True)
-        sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("oospec-run: interrupted", err=True)
-        sys.exit(130)
+    sys.exit(run_command(command, "oospec-run"))

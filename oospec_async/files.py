@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from oospec_async.errors import OospecError
@@ -24,6 +25,21 @@ def check_writable(path: Path, what: str) -> None:
         raise OospecError(f"{what} {path}: {getattr(error, 'strerror', None) or error}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OospecError(f"{what} {path}: the folder {folder} cannot be written to")
+
+
+def check_outputs(inputs: Sequence[Path | None], outputs: Mapping[str, Path | None]) -> None:
+    """Before any work: what could not be written after it, and what must not be written over.
+
+    ``inputs``: every file that is read; ``outputs``: by option. Raises OospecError.
+    """
+    seen = [path for path in inputs if path is not None]
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if any(same_file(path, other) for other in seen):
+            raise OospecError(f"{option} {path}: is read or written already; name another file")
+        check_writable(path, option)
+        seen.append(path)
 
 
 def write_atomically(path: Path, content: str | bytes, what: str) -> None:

@@ -15,14 +15,14 @@ class Setup:
     target: ModelInfo
     sidecar: ModelInfo | None
     curve: VerifyCurve
-    drafter: ModelInfo | None = None
+    draft_model: ModelInfo | None = None
 
     @property
     def line(self) -> str:
         """For people: models, dtype and devices."""
         target = f"{self.target.name} ({self.target.source}; {self.target.dtype}) on {self.target.device}"
-        if self.drafter is not None:
-            target += f", drafter {self.drafter.name} ({self.drafter.source}) on the same device"
+        if self.draft_model is not None:
+            target += f", draft model {self.draft_model.name} ({self.draft_model.source}) on the same device"
         if self.sidecar is None:
             return target
         adapter = f" with {self.sidecar.adapter}" if self.sidecar.adapter else ""

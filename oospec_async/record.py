@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import takes_chains
+from oospec_async.decoding.drafters import needs_of
 from oospec_async.errors import OospecError
 from oospec_async.profile import profiles
 from oospec_async.provenance import Setup, software
@@ -104,9 +104,9 @@ def make_trace(
 
 def check_recordable(method: str) -> None:
     """Raises OospecError for a method of which a trace cannot tell what it costs, or would draft elsewhere."""
-    if takes_chains(method):
+    if "chain" in needs_of(method):
         raise OospecError(
-            f"method {method!r} cannot be recorded: a trace has no place for the times of a drafter model; leave it out"
+            f"method {method!r} cannot be recorded: a trace has no place for the times of a draft model; leave it out"
         )
 
 

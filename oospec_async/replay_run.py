@@ -14,10 +14,10 @@ from rich.text import Text
 
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
-from oospec_async.files import same_file
+from oospec_async.files import check_outputs
 from oospec_async.runtime.virtual.serve import VirtualRun, serve
 from oospec_async.summary import summarise
-from oospec_async.terminal import print_table
+from oospec_async.terminal import note, print_table
 from oospec_async.timeline import check_timeline_path, write_timeline
 from sim.costs import Costs
 from sim.honesty import basis, models_line, provenance_lines
@@ -102,10 +102,9 @@ class _Replay:
 def replay(options: ReplayOptions) -> None:
     """Serve the trace's requests by every method. Results go to stdout, progress to stderr. Raises OospecError."""
     placement = parse_placement(options.placement)
+    check_outputs([options.trace], {"--timeline": options.timeline})
     if options.timeline is not None:
         check_timeline_path(options.timeline)
-        if same_file(options.timeline, options.trace):
-            raise OospecError(f"--timeline {options.timeline}: is the trace; name another file")
     recording = open_recording(options.trace)
     methods = [_method(recording, name) for name in options.methods] if options.methods else _usual(recording)
     out, err = Console(), Console(stderr=True)
@@ -113,7 +112,7 @@ def replay(options: ReplayOptions) -> None:
     if options.timeline is not None:
         events = [event for run in done.runs.values() for event in run.events]
         write_timeline(events, options.timeline, done.basis)
-        err.print(f"timeline: {options.timeline}", style="dim", soft_wrap=True, markup=False, highlight=False)
+        note(err, f"timeline: {options.timeline}")
     try:
         if options.as_json:
             out.out(json.dumps(_as_json(done, options.placement)), highlight=False)

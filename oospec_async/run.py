@@ -15,9 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from oospec_async import terminal
 from oospec_async.adapters import NO_ADAPTER, SHIPPED, find_adapter
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import drafters_of, takes_chains
+from oospec_async.decoding.drafters import drafters_of, needs_of
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, same_file
+from oospec_async.files import check_outputs
 from oospec_async.provenance import Setup, software
 from oospec_async.record import check_recordable, make_trace
 from oospec_async.request import Request
@@ -52,22 +52,17 @@ def check(options: RunOptions) -> None:
     """Raises OospecError for what would otherwise fail only after minutes of work."""
     for method in options.methods:
         drafters_of(method)
-    chained = [method for method in options.methods if takes_chains(method)]
-    if chained and options.engine.drafter is None:
-        raise OospecError(f"method {chained[0]!r} drafts with a model; name one with --drafter")
-    if options.engine.drafter is not None and not chained:
-        raise OospecError("--drafter belongs to the drafter 'draft', and no method here has it")
+    chained = [method for method in options.methods if "chain" in needs_of(method)]
+    if chained and options.engine.draft_model is None:
+        raise OospecError(f"method {chained[0]!r} drafts with a model; name one with --draft-model")
+    if options.engine.draft_model is not None and not chained:
+        raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it")
     if options.record is not None:
         for method in options.methods:
             check_recordable(method)
-        check_writable(options.record, "trace")
-        if options.timeline is not None and same_file(options.timeline, options.record):
-            raise OospecError(f"--record and --timeline both name {options.record}; name two files")
+    check_outputs([options.source], {"--record": options.record, "--timeline": options.timeline})
     if options.timeline is not None:
         check_timeline_path(options.timeline)
-    for path in (options.record, options.timeline):
-        if path is not None and same_file(path, options.source):
-            raise OospecError(f"{path}: is the file of requests; name another to write to")
     if options.engine.sidecar is not None:
         find_adapter(options.engine.adapter, options.engine.sidecar)
     elif options.engine.adapter not in (SHIPPED, NO_ADAPTER):
@@ -81,7 +76,7 @@ async def run(options: RunOptions) -> None:
     down what was finished.
     """
     out, err = Console(), Console(stderr=True)
-    async with Engine.open(options.engine, lambda line: _note(err, line)) as engine:
+    async with Engine.open(options.engine, lambda line: terminal.note(err, line)) as engine:
         for request in options.requests:
             engine.check(request)
         done: list[Completion] = []
@@ -173,7 +168,7 @@ def _conclude(
         if path is not None:
             try:
                 write(path)
-                _note(err, f"{what}: {path}")
+                terminal.note(err, f"{what}: {path}")
             except OospecError as failure:
                 unwritten.append(failure)
     if options.as_json:
@@ -200,16 +195,12 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _note(err: Console, line: str) -> None:
-    err.print(line, style="dim", soft_wrap=True, markup=False, highlight=False)
-
-
 def _as_json(setup: Setup, completions: Sequence[Completion], failed: Sequence[Failure]) -> str:
     result = {
         "measured_on": {
             "target": setup.target.model_dump(),
             "sidecar": setup.sidecar.model_dump() if setup.sidecar is not None else None,
-            "drafter": setup.drafter.model_dump() if setup.drafter is not None else None,
+            "draft_model": setup.draft_model.model_dump() if setup.draft_model is not None else None,
             "software": software(),
             "curve": setup.curve.samples,
         },

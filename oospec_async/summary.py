@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -74,11 +74,11 @@ def _summary(method: str, runs: Sequence[Completion], baseline: Sequence[Complet
         decode_speedups=tuple(
             b.metrics.decode_seconds / c.metrics.decode_seconds for b, c in pairs if c.metrics.decode_seconds > 0
         ),
-        hint_arrival_seconds=_median([h.arrival_seconds for h in hints]),
-        hint_position=_median([h.arrival_position for h in hints]),
-        wave_seconds=_mean([h.wave_seconds for h in waves]),
-        wave_hidden=_mean([h.wave_hidden for h in waves]),
-        payload_bytes=_mean([h.payload_bytes for h in hints]),
+        hint_arrival_seconds=known_median(h.arrival_seconds for h in hints),
+        hint_position=known_median(h.arrival_position for h in hints),
+        wave_seconds=known_mean(h.wave_seconds for h in waves),
+        wave_hidden=known_mean(h.wave_hidden for h in waves),
+        payload_bytes=known_mean(h.payload_bytes for h in hints),
         differences=tuple(d for b, c in pairs if (d := _difference(b, c)) is not None),
     )
 
@@ -99,11 +99,13 @@ def _difference(reference: Completion, other: Completion) -> Difference | None:
     return Difference(other.request, position, margins[position])
 
 
-def _mean(values: Sequence[float | int | None]) -> float | None:
+def known_mean(values: Iterable[float | None]) -> float | None:
+    """Of those that are not None; None where there is none."""
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
-def _median(values: Sequence[float | int | None]) -> float | None:
+def known_median(values: Iterable[float | None]) -> float | None:
+    """Of those that are not None; None where there is none."""
     known = [value for value in values if value is not None]
     return float(median(known)) if known else None

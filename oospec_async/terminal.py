@@ -1,4 +1,4 @@
-"""What a run looks like on a terminal: calls as they are committed, then a table."""
+"""What a run looks like on a terminal: notes and calls as they come, then a table."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from oospec_async.command import visible
 from oospec_async.completion import Chunk, Completion
 from oospec_async.request import Request
 from oospec_async.summary import Summary
 from oospec_async.timeline.colours import DRAFTER_COLOURS
+
+
+def note(err: Console, line: str) -> None:
+    """A line about the work, on stderr."""
+    err.print(visible(line), style="dim", soft_wrap=True, markup=False, highlight=False)
 
 
 def print_legend(console: Console, sources: Sequence[str]) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from oospec_async.command import run_command, visible
 from oospec_async.errors import OospecError
 from sim.methods import DEFAULT_METHODS
-from sim.output import to_nowhere, visible, writing
+from sim.output import writing
+from sim.placement import PLACEMENTS
 from sim.scenario import scenario_of
 
 _PATH = click.Path(path_type=Path)
@@ -22,12 +23,12 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 @click.group(invoke_without_command=True, context_settings=_SETTINGS)
 @click.option("--trace", type=_PATH, metavar="TRACE.json", help="What to replay: oospec-run --live --record writes it.")
 @click.option("--method", "methods", help=f"Methods joined by commas. Default: {','.join(DEFAULT_METHODS)}.")
-@click.option("--placement", help="split, shared, shared-fair, fraction:share=0.25, tensor-parallel:ways=2.")
+@click.option("--placement", help=f"{', '.join(PLACEMENTS)}; with parameters, such as fraction:share=0.25.")
 @click.option("--load", help="closed, poisson:rate=2 (requests per second), recorded.")
 @click.option("--scale-sidecar", metavar="X", help="A sidecar device X times as fast as the recorded one.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Any other field of a scenario.")
 @click.option("--colocated", type=_PATH, metavar="TRACE.json", help="A trace of both models on one device.")
-@click.option("--jitter", is_flag=True, help="Let times scatter as the samples do, instead of medians.")
+@click.option("--jitter", is_flag=True, help="Let times scatter as the samples do, instead of typical times.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of jitter and of random arrivals. Default: 0.")
 @click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout.")
 @click.option("--report", type=_PATH, metavar="FILE.html", help="Write a web page with plots.")
@@ -123,24 +124,4 @@ def _check(path: Path) -> int:
 
 
 def main() -> None:
-    """One line on stderr and exit code 2 for what the user can mend, 130 for Ctrl-C."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not cost the results
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        # Not by click's own main: where stdout is closed, it ends with the code of a failed assertion.
-        with command.make_context("oospec-sim", sys.argv[1:]) as context:
-            command.invoke(context)
-    except click.exceptions.Exit as ended:  # after --help
-        sys.exit(ended.exit_code)
-    except BrokenPipeError:  # of --help: whoever reads has enough
-        to_nowhere()
-    except click.ClickException as error:
-        click.echo(f"oospec-sim: {visible(' '.join(error.format_message().split()))}", err=True)
-        sys.exit(2)
-    except OospecError as error:
-        click.echo(f"oospec-sim: {visible(str(error))}", err=True)
-        sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("oospec-sim: interrupted", err=True)
-        sys.exit(130)
+    sys.exit(run_command(command, "oospec-sim"))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sim.output import visible
+from oospec_async.command import visible
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ from typing import Any
 from rich.console import Console
 
 from oospec_async.errors import OospecError
+from oospec_async.files import check_outputs
+from oospec_async.terminal import note
 from oospec_async.timeline import check_timeline_path
 from sim.costs import NS, Costs
 from sim.honesty import basis
 from sim.interference import measure_interference
 from sim.measure import decode, hidden, latency
 from sim.methods import DEFAULT_METHODS
-from sim.output import check_outputs, console, visible, writing
+from sim.output import console, writing
 from sim.recording import Recording, open_recording
 from sim.replay import Served
 from sim.scenario import Scenario
@@ -47,19 +49,19 @@ def run(options: Options) -> None:
     methods, left_out = (options.methods, {}) if options.methods is not None else playable(simulator)
     said = [f"left out: {', '.join(names)}: {why}" for why, names in left_out.items()]
     for line in said:
-        _note(err, line)
+        note(err, line)
     scenarios = [replace(options.base, method=method) for method in dict.fromkeys(methods)]
     results = [simulator.run(scenario) for scenario in scenarios]
     if options.timeline is not None:
         from sim.timeline import write
 
         write(results, options.timeline, f"Simulated from {basis(simulator.recording.trace)} parts: {options.trace}")
-        _note(err, f"timeline: {options.timeline}")
+        note(err, f"timeline: {options.timeline}")
     if options.report is not None:
         from sim.report import write_report
 
         write_report(simulator, results, options.report)
-        _note(err, f"report: {options.report}")
+        note(err, f"report: {options.report}")
     with writing():
         if options.as_json:
             found = as_json(simulator.recording, results)
@@ -117,7 +119,3 @@ def _request(served: Served) -> dict[str, Any]:
         "hint_position": first[1] if first else None,
         "wave_hidden": hidden(served),
     }
-
-
-def _note(err: Console, line: str) -> None:
-    err.print(visible(line), style="dim", soft_wrap=True, markup=False, highlight=False)

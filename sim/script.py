@@ -92,7 +92,7 @@ class Script:
 def write_script(
     method: Method, request: str, costs: Costs, jitter: Jitter | None = None, law: Law | None = None
 ) -> Script:
-    """Without ``jitter``: medians. ``law``: of the target's forwards, for a method whose drafts are fitted to time.
+    """Without ``jitter``: typical times. ``law``: of the target's forwards, where a method's drafts are fitted to time.
 
     Raises OospecError where the trace lacks profiles or samples.
     """

@@ -69,7 +69,7 @@ class Simulator:
         return self._methods[name]
 
     def scripts(self, method: str, jitter: int | None = None, law: Law | None = None) -> tuple[Script, ...]:
-        """Of all requests, in the recording's order. ``jitter`` is a seed; None: medians. ``law``: the target's."""
+        """Of all requests, in the recording's order. ``jitter``: a seed; None: typical times. ``law``: the target's."""
         key = (method, jitter, law if self.method(method).fitted else None)
         if key not in self._scripts:
             if jitter is not None and (self._jitter is None or self._jitter.seed != jitter):

@@ -185,17 +185,17 @@ def test_an_adapter_without_a_method_that_takes_hints_is_refused(good: str, mode
     assert "--adapter" in refused("--live", good, "--target", model, "--method", "ar", "--adapter", str(tmp_path))
 
 
-def test_a_method_that_drafts_with_a_model_and_a_drafter_go_together(good: str, model: str) -> None:
-    assert "--drafter" in refused("--live", good, "--target", model, "--compare", "ar,schema+draft")
-    assert "--drafter" in refused("--live", good, "--target", model, "--method", "ar", "--drafter", model)
+def test_a_method_that_drafts_with_a_model_and_a_draft_model_go_together(good: str, model: str) -> None:
+    assert "--draft-model" in refused("--live", good, "--target", model, "--compare", "ar,schema+draft")
+    assert "--draft-model" in refused("--live", good, "--target", model, "--method", "ar", "--draft-model", model)
 
 
 def test_a_run_that_drafts_with_a_model_cannot_be_recorded(good: str, model: str, tmp_path: Path) -> None:
-    arguments = ("--live", good, "--target", model, "--drafter", model, "--method", "draft")
+    arguments = ("--live", good, "--target", model, "--draft-model", model, "--method", "draft")
     assert "'draft' cannot be recorded" in refused(*arguments, "--record", str(tmp_path / "trace.json"))
 
 
-def test_a_drafter_with_another_tokenizer_is_refused(good: str, model: str, tmp_path: Path) -> None:
+def test_a_draft_model_with_another_tokenizer_is_refused(good: str, model: str, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(model, other)
     spec = json.loads((other / "tokenizer.json").read_text())
@@ -203,18 +203,18 @@ def test_a_drafter_with_another_tokenizer_is_refused(good: str, model: str, tmp_
     words["a"], words["b"] = words["b"], words["a"]
     (other / "tokenizer.json").write_text(json.dumps(spec))
     arguments = ("--live", good, "--target", model, "--method", "draft", "--devices", "cpu", "--dtype", "float32")
-    line = refused(*arguments, "--drafter", str(other))
+    line = refused(*arguments, "--draft-model", str(other))
     assert "its tokenizer is not that of" in line
     assert str(other) in line
 
 
-def test_a_drafter_model_drafts_and_is_named_beside_the_figures(good: str, model: str) -> None:
+def test_a_draft_model_drafts_and_is_named_beside_the_figures(good: str, model: str) -> None:
     arguments = ("--live", good, "--target", model, "--devices", "cpu", "--dtype", "float32", "--json")
-    done = run(*arguments, "--compare", "ar,draft", "--drafter", model, "--max-new-tokens", "12")
+    done = run(*arguments, "--compare", "ar,draft", "--draft-model", model, "--max-new-tokens", "12")
     assert done.returncode == 0, done.stderr
     assert "ms a token, where the target takes" in done.stderr
     result = json.loads(done.stdout)
-    assert result["measured_on"]["drafter"]["name"] == model
+    assert result["measured_on"]["draft_model"]["name"] == model
     plain, drafted = result["completions"]
     assert plain["tokens"] == drafted["tokens"]
 

@@ -22,14 +22,17 @@ from benchmark.figures import summarise
 from benchmark.machine import fingerprint
 from benchmark.matrix import matrix, table
 from benchmark.measure import measure
+from benchmark.methods import METHODS
 from benchmark.options import Options
-from benchmark.picture import check_picture, draw
-from benchmark.plan import DEFAULT_METHODS, default_plan, plan
-from benchmark.rows import Header, check_rows_path, read_rows
+from benchmark.picture import draw
+from benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
+from benchmark.rows import Header, read_rows
 from benchmark.table import as_json, show, show_table
-from ended import exit_code
+from drawing import check_picture
 from rich.console import Console
 
+from oospec_async.command import run_command
+from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, same_file
 from oospec_async.request import Request
@@ -89,7 +92,16 @@ def command() -> None:
     """Time methods against each other on the same requests, and check that they give the same ids."""
 
 
-@command.command("run")
+def _methods() -> str:
+    """Every method in a line, for ``--help``."""
+    about = {name: entry.about for name, entry in METHODS.items()} | {
+        ", ".join(ENGINE_METHODS): "the engine's own; or drafters joined by +, such as schema+hint",
+        "METHOD/SUFFIX": f"suffixes are {' and '.join(f'/{name}' for name in SUFFIXES)}",
+    }
+    return "\n".join(["\b", "Methods:", *(f"  {name}: {text}" for name, text in about.items())])
+
+
+@command.command("run", epilog=_methods())
 @click.argument("requests", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--methods",
@@ -106,7 +118,7 @@ def command() -> None:
 @click.option(
     "--adapter", default=Options.model_fields["adapter"].default, show_default=True, help="As for oospec-run."
 )
-@click.option("--drafter", help="The model of drafter 'draft'.")
+@click.option("--draft-model", help="The model of drafter 'draft'.")
 @click.option("--assistant", "assistants", multiple=True, help="A model for generate+assistant; can be given again.")
 @click.option("--rows", default="bench.rows.jsonl", show_default=True, type=click.Path(path_type=Path))
 @click.option("--record", type=click.Path(path_type=Path), metavar="TRACE.json", help="A trace of run 0.")
@@ -122,7 +134,7 @@ def run(
     target: str,
     sidecar: str,
     adapter: str,
-    drafter: str | None,
+    draft_model: str | None,
     assistants: tuple[str, ...],
     rows: Path,
     record: Path | None,
@@ -138,18 +150,18 @@ def run(
         others = [*requests, *(each for each in (record, picture, rows) if each is not None and each is not path)]
         if path is not None and any(same_file(path, other) for other in others):
             raise OospecError(f"{what} {path}: is another file of this command too; name files that differ")
-    check_rows_path(rows)
+    check_writable(rows, "--rows")
     if record is not None:
         check_writable(record, "--record")
     if picture is not None:
-        check_picture(picture)
+        check_picture(picture, "--picture")
     asked, categories = read_all(requests, limit, max_new_tokens)
     options = Options(
-        devices=devices or _default_devices(),
+        devices=devices or default_devices(),
         target=target,
         sidecar=sidecar,
         adapter=adapter,
-        drafter=drafter,
+        draft_model=draft_model,
         assistants=assistants,
         dtype=dtype,
     )
@@ -182,7 +194,7 @@ def report(rows: Path, as_json_: bool, picture: Path | None) -> int:
     if picture is not None:
         if same_file(picture, rows):
             raise OospecError(f"--picture {picture}: is the file of rows; name another")
-        check_picture(picture)
+        check_picture(picture, "--picture")
     return conclude(rows, as_json_, picture, Console(stderr=True))
 
 
@@ -200,14 +212,9 @@ def compare(files: tuple[Path, ...], as_json_: bool) -> int:
     return max(summary.exit_code for summary in summaries.values())
 
 
-def _default_devices() -> str:
-    """Looks for CUDA devices, and so imports torch."""
-    return default_devices()
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all outputs are the same, 1: one is not or failed, 2: bad input, which one line names, 130: interrupted."""
-    return exit_code(command, "bench.py", argv)
+    return run_command(command, "bench.py", argv)
 
 
 if __name__ == "__main__":

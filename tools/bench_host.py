@@ -21,6 +21,7 @@ from typing import Any
 
 import click
 import numpy as np
+from benchmark.methods.bounds import KnownHint
 from rich.console import Console
 from rich.table import Table
 
@@ -37,7 +38,6 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.ports import WaveReport
 from oospec_async.runtime.recorder import Event
 
 METHODS = ("toolspec", "oospec")
@@ -152,22 +152,6 @@ class ScriptedTarget:
         predicted = [self._at(self._committed + n) if n >= 0 else 0 for n in ahead]
         successors = [[token, *range(1, 8)] for token in predicted]
         return Step(predicted, successors, [1.0] * len(ahead), start, time.monotonic_ns(), state)
-
-
-class HintingSidecar:
-    """Publishes every hint when the decode has begun, and reports nothing."""
-
-    def __init__(self, given: Sequence[Case]) -> None:
-        block = memoryview(bytearray(CHANNEL_SIZE))
-        self.reader, self._writer = HintReader(block), HintWriter(block)
-        self._hints = {case.request.id: case.hint for case in given}
-
-    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
-        self._writer.publish(address, self._hints[request.id], time.monotonic_ns())
-        return None
-
-    async def close(self) -> None:
-        return
 
 
 class GivenPrompts:
@@ -305,7 +289,7 @@ def run(count: int) -> dict[str, Json]:
     methods = {}
     for method in METHODS:
         executor = ThreadExecutor(Device("cpu"))
-        sidecar = HintingSidecar(given)
+        sidecar = KnownHint({case.request.id: case.hint for case in given})
         target = ScriptedTarget(given, end)
         engine = Engine(
             Parts(

@@ -8,7 +8,6 @@ The trace must hold the rounds of at least one method with hints and one without
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,15 +15,14 @@ from statistics import median_low
 from typing import Any
 
 import click
-from ended import exit_code
+from drawing import check_picture, dress, write_picture
 
+from oospec_async.command import run_command
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, write_atomically
-from oospec_async.timeline.colours import DRAFTER_COLOURS, FAINT_INK, GRID, INK, PREFILL, SIDECAR_PREFILL, SIDECAR_STEP
+from oospec_async.timeline.colours import DRAFTER_COLOURS, FAINT_INK, INK, PREFILL, SIDECAR_PREFILL, SIDECAR_STEP
 from oospec_async.trace import RequestTrace, Trace, read_trace
 
 _PLAIN, _HINTED = DRAFTER_COLOURS["schema"], DRAFTER_COLOURS["hint"]
-_FORMATS = (".svg", ".png")
 _LANE = 0.6  # height of a bar, of a lane
 _NARROW = 0.012  # share of the picture's width below which a bar has no room for a number
 
@@ -66,32 +64,28 @@ def _end(run: RequestTrace) -> float:
     return run.rounds[-1].start + run.rounds[-1].seconds
 
 
-def draw(trace: Trace, request: str, runs: Runs, kind: str) -> bytes:
-    """The picture as SVG or PNG. Raises OospecError without matplotlib."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise OospecError("--out needs matplotlib; pip install '.[bench]' brings it") from None
-    shown, data = [*_plain(runs), *_hinted(runs)], io.BytesIO()
+def figure_of(trace: Trace, request: str, runs: Runs) -> Any:
+    """The picture as matplotlib's Figure."""
+    from matplotlib.figure import Figure
+
+    shown = [*_plain(runs), *_hinted(runs)]
     lanes = len(shown) + len(_hinted(runs))
-    with matplotlib.rc_context({"font.family": ["DejaVu Sans"], "font.size": 10, "svg.hashsalt": "oospec"}):
-        figure = Figure(figsize=(10.5, 1.35 + 0.55 * lanes), facecolor="white", layout="constrained")
-        axes = figure.add_subplot()
-        width = max(_end(run) for run in shown)
-        labels: list[str] = []
-        for run in shown:
-            _target(axes, len(labels), run, width)
-            labels.append(f"{run.method}: target")
-            if run.publishes:
-                _sidecar(axes, len(labels), run)
-                labels.append(f"{run.method}: sidecar")
-        _dress(axes, labels, width)
-        axes.set_title(f"{request}: {shown[0].output_tokens} tokens", loc="left", fontsize=11, color=INK)
-        metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}  # the same trace, the same bytes
-        figure.text(0.01, -0.02, _caption(trace), fontsize=7.5, color=FAINT_INK, ha="left", va="top")
-        figure.savefig(data, format=kind, dpi=160, metadata=metadata, bbox_inches="tight")
-    return data.getvalue()
+    figure = Figure(figsize=(10.5, 1.35 + 0.55 * lanes), facecolor="white", layout="constrained")
+    axes = figure.add_subplot()
+    width = max(_end(run) for run in shown)
+    labels: list[str] = []
+    for run in shown:
+        _target(axes, len(labels), run, width)
+        labels.append(f"{run.method}: target")
+        if run.publishes:
+            _sidecar(axes, len(labels), run)
+            labels.append(f"{run.method}: sidecar")
+    dress(axes, labels)
+    axes.set_xlim(0, width * 1.08)
+    axes.set_xlabel("seconds since the prefill began; in a round: tokens that it committed", fontsize=9)
+    axes.set_title(f"{request}: {shown[0].output_tokens} tokens", loc="left", fontsize=11)
+    figure.text(0.01, -0.02, _caption(trace), fontsize=7.5, color=FAINT_INK, ha="left", va="top")
+    return figure
 
 
 def _target(axes: Any, lane: int, run: RequestTrace, width: float) -> None:
@@ -122,20 +116,6 @@ def _sidecar(axes: Any, lane: int, run: RequestTrace) -> None:
     axes.text(now, lane, "  wave; arrows: hints", va="center", fontsize=8.5, color=FAINT_INK)
 
 
-def _dress(axes: Any, labels: Sequence[str], width: float) -> None:
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(len(labels) - 0.5, -0.55)
-    axes.set_xlim(0, width * 1.08)
-    axes.set_xlabel(
-        "seconds since the prefill began; in a round: tokens that it committed", color=FAINT_INK, fontsize=9
-    )
-    axes.tick_params(length=0, colors=INK)
-    axes.grid(axis="x", color=GRID)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "bottom", "left"):
-        axes.spines[side].set_visible(False)
-
-
 def _caption(trace: Trace) -> str:
     made = trace.provenance
     sidecar = f", sidecar {made.sidecar.name} on {made.sidecar.device}" if made.sidecar is not None else ""
@@ -148,21 +128,19 @@ def _caption(trace: Trace) -> str:
 @click.option("--request", help="Its id; default: the one with the median decode speedup.")
 def command(trace_file: Path, out: Path, request: str | None) -> None:
     """Draw one request of a recorded trace, with and without the hint."""
-    if out.suffix.lower() not in _FORMATS:
-        raise OospecError(f"--out {out}: ends in neither {' nor '.join(_FORMATS)}; name one of these")
-    check_writable(out, "--out")
+    check_picture(out, "--out")
     trace = read_trace(trace_file)
     try:
         name, runs = runs_of(trace, request)
     except OospecError as error:
         raise OospecError(f"{trace_file}: {error}") from None
-    write_atomically(out, draw(trace, name, runs, out.suffix.lower().removeprefix(".")), "--out")
+    write_picture(out, "--out", lambda: figure_of(trace, name, runs), bbox_inches="tight")
     print(f"{out}: {name}, {', '.join(runs)}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return exit_code(command, "draw_request.py", argv)
+    return run_command(command, "draw_request.py", argv)
 
 
 if __name__ == "__main__":

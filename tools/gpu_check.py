@@ -18,12 +18,12 @@ from typing import Any
 
 import click
 import torch
-from ended import exit_code
 from gpu_checks import host_time, ids, verify_time, workers
 from gpu_checks.base import PRESETS, Bench, Check, Outcome, one_line
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from oospec_async.command import run_command
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, write_atomically
 from oospec_async.models.load import check_device
@@ -150,7 +150,7 @@ def command(devices: str | None, out: Path, shapes: str | None) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all checks hold, 1: one does not, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return exit_code(command, "gpu_check.py", argv)
+    return run_command(command, "gpu_check.py", argv)
 
 
 if __name__ == "__main__":

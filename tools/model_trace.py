@@ -16,7 +16,6 @@ from typing import Any
 
 import click
 import torch
-from ended import exit_code
 from gpu_checks.base import FULL, Shape
 from rich.console import Console
 from rich.progress import track
@@ -27,6 +26,7 @@ from trace_models.roofline import A100, Roofline
 from trace_models.rows import Case, Writer, bfcl_directory, read_cases
 from trace_models.waves import Waves
 
+from oospec_async.command import run_command
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.decoding.memory import Memory
 from oospec_async.decoding.state import Setting
@@ -209,7 +209,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return exit_code(command, "model_trace.py", argv)
+    return run_command(command, "model_trace.py", argv)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 import click
-from ended import exit_code
 
+from oospec_async.command import run_command
 from oospec_async.errors import OospecError
 from oospec_async.files import same_file, write_atomically
 from oospec_async.request import parse_request
@@ -83,7 +83,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return exit_code(command, "prepare_data.py", argv)
+    return run_command(command, "prepare_data.py", argv)
 
 
 if __name__ == "__main__":

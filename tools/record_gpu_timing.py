@@ -14,7 +14,6 @@ from pathlib import Path
 
 import click
 import torch
-from ended import exit_code
 from gpu_check import hardware
 from gpu_checks.base import FULL, TINY, Shape, one_line
 from gpu_checks.randoms import free
@@ -25,6 +24,7 @@ from trace_timing.host import host_trace
 from trace_timing.sidecar import SidecarClock, most_rows
 from trace_timing.target import TargetClock, open_target
 
+from oospec_async.command import run_command
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable
@@ -168,7 +168,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return exit_code(command, "record_gpu_timing.py", argv)
+    return run_command(command, "record_gpu_timing.py", argv)
 
 
 if __name__ == "__main__":

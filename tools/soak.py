@@ -19,7 +19,6 @@ from typing import Any
 
 import click
 import torch
-from ended import exit_code
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -27,6 +26,7 @@ from soaking import models
 from soaking.footprint import Footprint, descendants, footprint
 from soaking.serving import HISTORY, METHODS, Server, Soak, serve_under_hostile_hints
 
+from oospec_async.command import run_command
 from oospec_async.provenance import software
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
@@ -173,7 +173,7 @@ def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all limits hold, 1: one is broken, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return exit_code(command, "soak.py", argv)
+    return run_command(command, "soak.py", argv)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The chain that a drafter model says, and when another token of it is worth its time."""
+"""The chain that a draft model says, and when another token of it is worth its time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _FIRST_CHANCE = 0.8  # expected of a token before the model has said any; a gues
 
 @dataclass(frozen=True)
 class Chain:
-    """Tokens that may follow the committed ones; ``chances[i]`` is the model's own probability of ``tokens[i]``."""
+    """Tokens that may follow the committed ones; ``probabilities[i]`` is the model's own of ``tokens[i]``."""
 
     tokens: tuple[int, ...] = ()
-    chances: tuple[float, ...] = ()
+    probabilities: tuple[float, ...] = ()
 
 
 NO_CHAIN = Chain()
@@ -24,20 +24,20 @@ NO_CHAIN = Chain()
 
 @dataclass(frozen=True)
 class ChainCosts:
-    """``step``: seconds that the drafter model takes for a token; ``curve``: those of the target's verification."""
+    """``step``: seconds that the draft model takes for a token; ``curve``: those of the target's verification."""
 
     step: float
     curve: VerifyCurve
 
-    def pays(self, chances: Sequence[float], limit: int) -> bool:
-        """Whether a chain of tokens with these chances should get another one, if it may have ``limit`` at most.
+    def pays(self, probabilities: Sequence[float], limit: int) -> bool:
+        """Whether a chain of tokens with these probabilities should get another one, if it may have ``limit`` at most.
 
         So it is if some longer chain is expected to add tokens to the round at a better rate than the round has by now,
         and than plain decoding has. Tokens to come are taken for as certain as those so far were on the average.
         """
-        said, sure, expected = len(chances), 1.0, 1.0
-        for chance in chances:
-            sure *= chance
+        said, sure, expected = len(probabilities), 1.0, 1.0
+        for probability in probabilities:
+            sure *= probability
             expected += sure
         verify = self.curve.table
         rate = max(expected / (said * self.step + verify[said + 1]), 1 / verify[1])

@@ -78,7 +78,7 @@ class DecodeState:
         )
 
     def propose(self, hint: Hint | None = None, chain: Chain = NO_CHAIN) -> DraftTree:
-        """The tree for the next round; ``chain`` is what a drafter model says of what is committed by now."""
+        """The tree for the next round; ``chain`` is what a draft model says of what is committed by now."""
         setting = self._setting
         view = self.view(hint, chain)
         candidates = [c for drafter in setting.drafters for c in drafter.propose(view)]

@@ -41,7 +41,7 @@ class View:
     codec: Codec
     hint: Hint | None = None
     prompt_thinks: bool = False  # the prompt has opened a think block
-    chain: Chain = NO_CHAIN  # what a drafter model says of this prefix; empty where none was asked
+    chain: Chain = NO_CHAIN  # what a draft model says of this prefix; empty where none was asked
 
     @cached_property
     def site(self) -> CallSite:

@@ -1,4 +1,4 @@
-"""A drafter model: a smaller causal LM on the target's device that says how the target may go on."""
+"""A draft model: a smaller causal LM on the target's device that says how the target may go on."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ class DraftModel:
     def __init__(self, model: TreeModel, rule: GreedyRule, costs: ChainCosts, vocabulary: int) -> None:
         """``rule``: the target's, for it is the target's choice that is to be guessed; ``vocabulary``: the target's."""
         self.costs = costs
-        self._model: TreeModel | None = model
+        self._model = model
         self._rule = rule
         self._known = min(model.vocabulary, vocabulary)  # rows beyond it are padding of one of the two
 
     @classmethod
     def calibrated(cls, model: TreeModel, rule: GreedyRule, curve: VerifyCurve, vocabulary: int) -> DraftModel:
         """With the seconds that a step takes here: the best of a few, as in ``curve``."""
-        drafter = cls(model, rule, ChainCosts(0.0, curve), vocabulary)
+        draft_model = cls(model, rule, ChainCosts(0.0, curve), vocabulary)
         length = min(_STEP_CONTEXT, model.context // 2)
         model.read([0] * length, reuse=False)
         times = []
         for _ in range(_STEP_REPEATS):
             start = time.monotonic_ns()
-            drafter._choose(model.extend([0], [length - 1]).rows, [0])
+            draft_model._choose(model.extend([0], [length - 1]).rows, [0])
             times.append((time.monotonic_ns() - start) / 1e9)
             model.truncate(length)
         model.truncate(0)
-        drafter.costs = ChainCosts(min(times), curve)
-        return drafter
+        draft_model.costs = ChainCosts(min(times), curve)
+        return draft_model
 
     @property
     def line(self) -> str:
         """For people: what a token costs, and whether any chain could pay for itself."""
         step, verify = 1000 * self.costs.step, 1000 * self.costs.curve.seconds(1)
-        said = f"drafter: {step:.3g} ms a token, where the target takes {verify:.3g} ms"
+        said = f"draft model: {step:.3g} ms a token, where the target takes {verify:.3g} ms"
         return said if self.costs.pays((), LONGEST_CHAIN) else f"{said}: no chain would pay for itself, none is drafted"
 
     def begin(self, *, reuse: bool = False) -> None:
         """A new request. Without ``reuse`` nothing that was read before is used again."""
-        if not reuse and self._model is not None:
+        if not reuse:
             self._model.truncate(0)
 
     def chain(self, tokens: Sequence[int], limit: int) -> Chain:
@@ -66,31 +66,30 @@ class DraftModel:
         last. The first chain of a request reads its prompt.
         """
         model = self._model
-        if model is None:
-            return NO_CHAIN
         limit = min(limit, model.context - len(tokens) + 1)  # the last one said need not be read
         if not self.costs.pays((), limit) or max(tokens) >= model.vocabulary:
             return NO_CHAIN
+        with model.released_on_failure():
+            return self._go_on(tokens, limit)
+
+    def _go_on(self, tokens: Sequence[int], limit: int) -> Chain:
+        model = self._model
         logits, _ = model.read(tokens, reuse=True)
         said: list[int] = []
-        chances: list[float] = []
+        probabilities: list[float] = []
         seen = [token for token in tokens if token < self._known]
         while True:
-            token, chance = self._choose(logits.rows, seen)
-            if not chance > 0:  # NaN
+            token, probability = self._choose(logits.rows, seen)
+            if not probability > 0:  # NaN
                 break
             said.append(token)
-            chances.append(chance)
-            if token in self._rule.end_tokens or not self.costs.pays(chances, limit):
+            probabilities.append(probability)
+            if token in self._rule.end_tokens or not self.costs.pays(probabilities, limit):
                 break
             logits = model.extend([token], [model.trunk - 1])
             model.keep([model.trunk])
             seen.append(token)
-        return Chain(tuple(said), tuple(chances))
-
-    def close(self) -> None:
-        """Free the weights and the cache; nothing is said any more."""
-        self._model = None
+        return Chain(tuple(said), tuple(probabilities))
 
     def _choose(self, rows: torch.Tensor, seen: Sequence[int]) -> tuple[int, float]:
         """``rows`` [1, vocabulary]: the next token by the target's rule, and its probability before that."""
@@ -99,18 +98,18 @@ class DraftModel:
         return token, float(torch.softmax(known[0].float(), dim=-1)[token])
 
 
-def check_vocabularies(drafter: Any, target: Any, known: int, names: tuple[str, str]) -> None:
+def check_vocabularies(draft: Any, target: Any, known: int, names: tuple[str, str]) -> None:
     """Whether two tokenizers mean the same by every id below ``known`` that both have a word for.
 
-    Words that only one of them has, as of padding rows, are no difference. ``names``: the drafter's and the target's.
+    Words that only one of them has, as of padding rows, are no difference. ``names``: the draft model's, the target's.
     Raises OospecError.
     """
-    words, others = ({id_: word for word, id_ in each.get_vocab().items()} for each in (drafter, target))
+    words, others = ({id_: word for word, id_ in each.get_vocab().items()} for each in (draft, target))
     common = sorted(id_ for id_ in words.keys() & others.keys() if id_ < known)
     odd = next((id_ for id_ in common if words[id_] != others[id_]), None)
     if odd is not None or not common:
         reason = f"id {odd} is {words[odd]!r}, not {others[odd]!r}" if odd is not None else "no id in common"
         raise OospecError(
-            f"drafter {names[0]}: its tokenizer is not that of {names[1]} ({reason}); "
-            f"name a drafter of the target's family, or none"
+            f"draft model {names[0]}: its tokenizer is not that of {names[1]} ({reason}); "
+            f"name a draft model of the target's family, or none"
         )

@@ -5,11 +5,9 @@ In this order: a directory; the local hub cache; a model converted earlier; the 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -76,26 +74,10 @@ def weights_sha256(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Fetch the named models, or the default pair; one line for each on stdout. 2: an error, 130: interrupted."""
-    parser = argparse.ArgumentParser(description="Fetch models, so that later runs find them on this disk.")
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="MODEL",
-        default=[DEFAULT_TARGET, DEFAULT_SIDECAR],
-        help=f"a Hugging Face id or a directory (default: {DEFAULT_TARGET} and {DEFAULT_SIDECAR})",
-    )
-    try:
-        for name in parser.parse_args(argv).names:
-            print(resolve(name).line, flush=True)
-    except OospecError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 0
+def fetch_models(names: Sequence[str]) -> None:
+    """Have models on this disk, so that later runs find them there; a line for each on stdout. Raises OospecError."""
+    for name in names:
+        print(resolve(name).line, flush=True)
 
 
 def _locate(name: str, offline: bool) -> tuple[Path, str]:

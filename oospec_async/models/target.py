@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,22 +15,6 @@ from oospec_async.models.tree_model import TreeModel
 _CURVE_SIZES = (1, 2, 4, 8, 16, 32, 48)
 _CURVE_CONTEXT = 256  # rows of cache during calibration
 _CURVE_REPEATS = 3
-
-Forward = TypeVar("Forward", bound=Callable[..., Step])
-
-
-def _frees_on_failure(forward: Forward) -> Forward:
-    """A forward that raises leaves no cache behind: the next prompt begins with an empty one."""
-
-    @functools.wraps(forward)
-    def freeing(self: Target, *arguments: Any, **options: Any) -> Step:
-        try:
-            return forward(self, *arguments, **options)
-        except Exception:
-            self.model.release()
-            raise
-
-    return cast(Forward, freeing)
 
 
 class Target:
@@ -57,30 +39,30 @@ class Target:
     def end_tokens(self) -> frozenset[int]:
         return self._rule.end_tokens
 
-    @_frees_on_failure
     def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         """Read a prompt, of which a beginning that the last request had too need not be read again if ``reuse``.
 
         The step's one node is the prompt's last token.
         """
         start = time.monotonic_ns()
-        logits, reused = self.model.read(prompt, reuse=reuse)
-        self._committed, self._tree, self._base = list(prompt), prompt[-1:], len(prompt) - 1
-        choice = self._rule.choose(logits.rows, self._committed, [()])
-        state = np.asarray(logits.state.float().cpu().numpy())
+        with self.model.released_on_failure():
+            logits, reused = self.model.read(prompt, reuse=reuse)
+            self._committed, self._tree, self._base = list(prompt), prompt[-1:], len(prompt) - 1
+            choice = self._rule.choose(logits.rows, self._committed, [()])
+            state = np.asarray(logits.state.float().cpu().numpy())
         return Step(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns(), state, reused)
 
-    @_frees_on_failure
     def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
         """Keep ``path`` of the last tree (nodes, root first), then run a tree whose root follows it."""
         start = time.monotonic_ns()
         model = self.model
-        if model.trunk == self._base:  # a prompt is kept already
-            model.keep([self._base + node for node in path])
-        self._committed += [self._tree[node] for node in path[1:]] + [tokens[0]]
-        self._base, self._tree = model.trunk, tokens
-        logits = model.extend(tokens, [self._base + parent for parent in parents])
-        choice = self._rule.choose(logits.rows, self._committed, _paths(tokens, parents))
+        with model.released_on_failure():
+            if model.trunk == self._base:  # a prompt is kept already
+                model.keep([self._base + node for node in path])
+            self._committed += [self._tree[node] for node in path[1:]] + [tokens[0]]
+            self._base, self._tree = model.trunk, tokens
+            logits = model.extend(tokens, [self._base + parent for parent in parents])
+            choice = self._rule.choose(logits.rows, self._committed, _paths(tokens, parents))
         return Step(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns())
 
     def calibrate(self) -> VerifyCurve:

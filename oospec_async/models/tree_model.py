@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +114,15 @@ class TreeModel:
         """Drop all rows and the memory of the cache: what comes next begins anew."""
         self.truncate(0)
         self._cache.release()
+
+    @contextlib.contextmanager
+    def released_on_failure(self) -> Iterator[None]:
+        """Around a forward: one that raises leaves no cache behind."""
+        try:
+            yield
+        except Exception:
+            self.release()
+            raise
 
     def _grow_depths(self, parents: Sequence[int]) -> np.ndarray:
         """Depths of all tree rows, with rows for ``parents`` added."""

@@ -15,13 +15,13 @@ Report = Callable[[str], None]
 class EngineConfig:
     """``target``, ``sidecar``: a directory or a Hugging Face id. ``devices``: ``target,sidecar``; None picks them.
 
-    ``drafter``: likewise a directory or an id, of a smaller model with the target's tokenizer. It takes the target's
-    device and dtype.
+    ``draft_model``: likewise a directory or an id, of a smaller model with the target's tokenizer. It takes the
+    target's device and dtype.
     """
 
     target: str = DEFAULT_TARGET
     sidecar: str | None = DEFAULT_SIDECAR
-    drafter: str | None = None
+    draft_model: str | None = None
     adapter: str = SHIPPED  # of the sidecar: a directory, "shipped" or "none"
     devices: str | None = None
     dtype: str = "bfloat16"

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import replace
 
 from oospec_async.completion import Chunk, Completion
-from oospec_async.decoding.drafters import drafters_of, takes_chains, takes_hints
+from oospec_async.decoding.drafters import drafters_of, needs_of
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import Setting
@@ -103,13 +103,13 @@ class Engine:
         self._last_method = ""
 
     async def _serve(self, request: Request, method: str, emit: Emit) -> Completion:
-        drafters = drafters_of(method)
-        hinted = takes_hints(method)
-        if hinted and self.parts.sidecar is None:
+        drafters, needs = drafters_of(method), needs_of(method)
+        sidecar = self.parts.sidecar if "hint" in needs else None
+        if "hint" in needs and sidecar is None:
             raise OospecError(f"method {method!r} takes hints, and no sidecar is loaded; open the engine with one")
-        drafter = self.parts.drafter if takes_chains(method) else None
-        if takes_chains(method) and drafter is None:
-            raise OospecError(f"method {method!r} drafts with a model, and none is loaded; name a drafter")
+        model = self.parts.draft_model if "chain" in needs else None
+        if "chain" in needs and model is None:
+            raise OospecError(f"method {method!r} drafts with a model, and none is loaded; name a draft model")
         arrival_ns = self.parts.clock()
         async with self._turn:
             self._serial += 1
@@ -118,10 +118,10 @@ class Engine:
             # Not across methods: of two that serve the same request, the second would find its whole prompt.
             reuse = self.parts.reuse_prefix and method == self._last_method
             self._last_method = method
-            async with self._wave(request, self.parts.sidecar if hinted else None, reuse) as (reader, wave):
+            async with self._wave(request, sidecar, reuse) as (reader, wave):
                 parts, log = self.parts, self.recorder
                 executor = GuardedExecutor(parts.executor, request.id)
-                rounds = Rounds(parts.target, executor, reader, log, request.id, method, emit, parts.clock, drafter)
+                rounds = Rounds(parts.target, executor, reader, log, request.id, method, emit, parts.clock, model)
                 memory = self._memories[method]
                 prefill = await rounds.prefill(prompt, reuse=reuse)
                 recollection = memory.recall(prefill.state)

@@ -57,7 +57,9 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
             stack.push_async_callback(sidecar.close)
         with interruptible():
             files = _resolve(config.target, "target", report)
-            drafter_files = _resolve(config.drafter, "drafter", report) if config.drafter is not None else None
+            small_files = None
+            if config.draft_model is not None:
+                small_files = _resolve(config.draft_model, "draft model", report)
         executor, loading = ThreadExecutor(device), True
         # A load cannot be stopped: whoever gives up meanwhile does not wait for it.
         stack.callback(lambda: executor.close(wait=not loading))
@@ -68,22 +70,19 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
         rule = GreedyRule.from_config(loaded.model.generation_config, config.target)
         target = Target(TreeModel(loaded.model), rule)
         small = None
-        if drafter_files is not None:
-            fitting = functools.partial(
-                _small_model, drafter_files, config, device, loaded.tokenizer, target.vocabulary
-            )
+        if small_files is not None:
+            fitting = functools.partial(_small_model, small_files, config, device, loaded.tokenizer, target.vocabulary)
             small = await executor.run(fitting)
         loading = False
         prompts, codec = Prompts(loaded.tokenizer, config.target), TokenizerCodec(loaded.tokenizer)
         report("measuring what a round costs by tree size")  # not before: loading would disturb it
         curve = await executor.run(target.calibrate)
-        drafter, drafter_info = None, None
-        if drafter_files is not None and small is not None:
+        draft_model, draft_model_info = None, None
+        if small_files is not None and small is not None:
             measuring = functools.partial(DraftModel.calibrated, small, rule, curve, target.vocabulary)
-            drafter = await executor.run(measuring)
-            drafter_info = _info(drafter_files, config, device)
-            report(drafter.line)
-            stack.push_async_callback(executor.run, drafter.close)  # after what may still run of a request
+            draft_model = await executor.run(measuring)
+            draft_model_info = _info(small_files, config, device)
+            report(draft_model.line)
         yield Parts(
             target=target,
             executor=executor,
@@ -91,8 +90,8 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
             codec=codec,
             curve=curve,
             sidecar=sidecar,
-            drafter=drafter,
-            setup=Setup(_info(files, config, device), sidecar_info, curve, drafter_info),
+            draft_model=draft_model,
+            setup=Setup(_info(files, config, device), sidecar_info, curve, draft_model_info),
             method=config.method,
             reuse_prefix=config.reuse_prefix,
             record=config.record,
@@ -101,7 +100,7 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
 
 
 def _small_model(files: ModelFiles, config: EngineConfig, device: Device, tokenizer: Any, rows: int) -> TreeModel:
-    """The drafter's. ``tokenizer``, ``rows``: of the target, its vocabulary. Raises OospecError if they do not fit."""
+    """The draft model's. ``tokenizer``, ``rows``: the target's, its vocabulary. Raises OospecError if they differ."""
     found = load(files.path, name=files.name, dtype=config.dtype, device=device.torch_name)
     model = TreeModel(found.model)
     names = (files.name, config.target)

@@ -31,7 +31,10 @@ class PromptPort(Protocol):
 
 @dataclass(frozen=True)
 class Parts:
-    """What an engine is made of. ``curve``: seconds of a forward of the target, by tokens in the tree."""
+    """What an engine is made of. ``curve``: seconds of a forward of the target, by tokens in the tree.
+
+    What ``EngineConfig`` has too means the same here.
+    """
 
     target: TargetPort
     executor: Executor
@@ -39,12 +42,12 @@ class Parts:
     codec: Codec
     curve: VerifyCurve
     sidecar: SidecarPort | None = None
-    drafter: DraftPort | None = None  # on the target's executor
+    draft_model: DraftPort | None = None  # on the target's executor
     setup: Setup | None = None  # what it was made with, where real models were loaded
     method: str = "oospec"
-    reuse_prefix: bool = False  # do not read again what the prompt before, by the same method, began with alike
-    record: bool = False  # keep the events of all rounds
-    finish_waves: bool = False  # let a wave run on where its decode has ended, so that its whole length is known
+    reuse_prefix: bool = False
+    record: bool = False
+    finish_waves: bool = False
     clock: Clock = time.monotonic_ns
     decoding: Callable[[Setting], DecodeState] = DecodeState  # what drafts and commits
     memory: Callable[[], Memory] = Memory  # what one method has learnt, empty

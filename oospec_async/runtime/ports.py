@@ -34,7 +34,7 @@ class TargetPort(Protocol):
 
 
 class DraftPort(Protocol):
-    """A drafter model, on the target's executor: ``begin`` for a request, then a ``chain`` for each of its rounds."""
+    """A draft model, on the target's executor: ``begin`` for a request, then a ``chain`` for each of its rounds."""
 
     def begin(self, *, reuse: bool = False) -> None:
         """``reuse`` is as for the target."""

@@ -16,7 +16,7 @@ Track = Literal["target", "host", "channel", "sidecar"]
 class Event:
     """Something that took from ``start_ns`` to ``end_ns`` (equal for an instant) on the machine's monotonic clock.
 
-    Tracks and names: target ``prefill``, ``verify``, ``chain`` (of the drafter model on its device); host ``draft``,
+    Tracks and names: target ``prefill``, ``verify``, ``chain`` (of the draft model on its device); host ``draft``,
     ``commit``; channel ``publish``, ``poll`` (one that found a new hint); sidecar ``prefill``, ``step``. ``data`` holds
     counts such as ``tokens`` and ``version``.
     """

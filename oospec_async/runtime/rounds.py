@@ -32,7 +32,7 @@ class Rounds:
     method: str
     emit: Emit
     clock: Clock
-    drafter: DraftPort | None = None
+    draft_model: DraftPort | None = None
     prompt: Sequence[int] = ()
     prefill_step: Step | None = None
     rounds: int = 0
@@ -46,8 +46,8 @@ class Rounds:
 
     async def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
         self.prompt = prompt
-        if (drafter := self.drafter) is not None:
-            await self.executor.run(lambda: drafter.begin(reuse=reuse))
+        if (model := self.draft_model) is not None:
+            await self.executor.run(lambda: model.begin(reuse=reuse))
         step = await self.executor.run(lambda: self.target.prefill(prompt, reuse=reuse))
         self.prefill_step = step
         read = len(prompt) - step.reused
@@ -91,11 +91,11 @@ class Rounds:
             )
 
     async def _chain(self, state: DecodeState) -> Chain:
-        """What the drafter model says, if there is one. The target waits for it: they share a device."""
-        if (drafter := self.drafter) is None:
+        """What the draft model says, if there is one. The target waits for it: they share a device."""
+        if (model := self.draft_model) is None:
             return NO_CHAIN
         start, tokens = self.clock(), [*self.prompt, *state.output]
-        chain = await self.executor.run(lambda: drafter.chain(tokens, state.room))
+        chain = await self.executor.run(lambda: model.chain(tokens, state.room))
         self._record("target", "chain", start, self.clock(), tokens=len(chain.tokens))
         return chain
 

@@ -88,7 +88,7 @@ class _Sketch:
         for number, event in enumerate(run.named("target", "verify"), start=1):
             self._round(run, event, number, top)
         for event in run.named("target", "chain"):
-            hover = _hover(run, event, "drafter model", f"{count(event, 'tokens')} tokens drafted")
+            hover = _hover(run, event, "draft model", f"{count(event, 'tokens')} tokens drafted")
             self._chain.add(_span(run, event), top, _TARGET, "", hover)
         for event in run.on("host"):
             self._host.add(_span(run, event), top, _TARGET, "", _hover(run, event, escape(event.name)))

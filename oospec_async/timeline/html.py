@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from oospec_async.request import Json
 from oospec_async.runtime.recorder import Event
 from oospec_async.timeline import colours
 from oospec_async.timeline.figure import figure
 from oospec_async.timeline.runs import drafted_by, runs_of
+from oospec_async.timeline.webpage import document, embedded
 
-_STYLE = (
-    """
+_STYLE = """
 :root { color-scheme: light; }
 body { margin: 0 auto; padding: 28px 32px 64px; max-width: 1500px; background: #FFFFFF; color: INK;
        font: 15px/1.5 "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
@@ -31,10 +29,7 @@ nav { position: fixed; top: 12px; right: 20px; z-index: 9; }
 select { font: inherit; font-size: 13px; max-width: 260px; padding: 3px 6px; }
 section { break-inside: avoid; }
 @media print { nav { display: none; } }
-""".replace("INK", colours.INK)
-    .replace("FAINT", colours.FAINT_INK)
-    .replace("GRID", colours.GRID)
-)
+"""
 
 # Figures are drawn when they come near the window: a page of many requests opens as fast as one of a few.
 _SCRIPT = """
@@ -55,19 +50,14 @@ const chooser = document.querySelector("nav select");
 if (chooser) chooser.onchange = () => document.getElementById(chooser.value).scrollIntoView();
 """
 
-# Whatever a request is called, the page cannot be made to ask a network for anything.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-
 _HANDOVER = "hint, from its publish to the poll that found it (hollow: never picked up)"
 
 
 def page(events: Sequence[Event], title: str) -> str:
     """The page as HTML text: a legend, and a figure per request. ``title`` and names out of the events are escaped."""
-    from plotly.offline import get_plotlyjs
-
     sections = [(request, list(runs)) for request, runs in groupby(runs_of(events), key=lambda run: run.request)]
     figures = [
-        f'<section id="request-{number}"><h2>{escape(request)}</h2>\n{_plot(figure(runs))}</section>'
+        f'<section id="request-{number}"><h2>{escape(request)}</h2>\n{embedded(figure(runs))}\n</section>'
         for number, (request, runs) in enumerate(sections)
     ]
     options = "".join(
@@ -75,32 +65,7 @@ def page(events: Sequence[Event], title: str) -> str:
     )
     chooser = f'<nav><select aria-label="go to a request">{options}</select></nav>' if len(sections) > 1 else ""
     body = "\n".join(figures) or "<p>No events were recorded.</p>"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-{chooser}
-<h1>{escape(title)}</h1>
-{_legend(events)}
-{body}
-<script>{get_plotlyjs()}</script>
-<script>{_SCRIPT}</script>
-</body>
-</html>
-"""
-
-
-def _plot(drawn: dict[str, Json]) -> str:
-    # In a script element only "<" could end the data early; JSON has another spelling for it.
-    data = json.dumps(drawn, separators=(",", ":")).replace("<", "\\u003c")
-    height = drawn["layout"]["height"]
-    return f'<div class="plot" style="height:{height}px"></div><script type="application/json">{data}</script>\n'
+    return document(title, _STYLE, _SCRIPT, f"{chooser}\n<h1>{escape(title)}</h1>\n{_legend(events)}\n{body}")
 
 
 def _legend(events: Sequence[Event]) -> str:
@@ -113,7 +78,7 @@ def _legend(events: Sequence[Event]) -> str:
     named = [*known, *sorted(drafters - set(known))]
     entries = [
         ("prefill", colours.PREFILL, "", ("target", "prefill") in kinds),
-        ("drafter model", colours.CHAIN, "", ("target", "chain") in kinds),
+        ("draft model", colours.CHAIN, "", ("target", "chain") in kinds),
         ("by the target itself", colours.drafter_colour(""), "", ("target", "verify") in kinds),
         *((f"by {drafter}", colours.drafter_colour(drafter), "", True) for drafter in named),
         ("host", colours.HOST, "", any(track == "host" for track, _ in kinds)),

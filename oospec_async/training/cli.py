@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import click
 
 from oospec_async.adapters import SHIPPED
-from oospec_async.errors import OospecError
+from oospec_async.command import run_command
 from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 from oospec_async.training.recipe import RECIPES
 
@@ -205,28 +204,7 @@ def _report(lines: Iterable[str], out: Path) -> None:
 
 
 def main() -> None:
-    """One line on stderr and exit code 2 for what the user can mend, 130 for Ctrl-C."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not cost the results
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        command.main(prog_name="oospec-train", standalone_mode=False)
-    except click.ClickException as error:
-        click.echo(f"oospec-train: {' '.join(error.format_message().split())}", err=True)
-        sys.exit(2)
-    except OospecError as error:
-        click.echo(f"oospec-train: {error}", err=True)
-        sys.exit(2)
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith(("oospec_async", "sim")):
-            raise
-        click.echo(
-            f"oospec-train: {missing.name} is not installed; pip install '.[live]' brings what models need", err=True
-        )
-        sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("oospec-train: interrupted", err=True)
-        sys.exit(130)
+    sys.exit(run_command(command, "oospec-train"))
 
 
 if __name__ == "__main__":

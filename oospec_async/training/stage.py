@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, same_file, write_atomically
+from oospec_async.journal import LineFile
 from oospec_async.request import Json, load_json
 from oospec_async.training.readers.base import Object, Row
 from oospec_async.training.readers.source import read_rows
@@ -78,14 +78,7 @@ class Journal:
         check_writable(path, "output")
         self.path, self._needed = path, needed
         self._is_new = not path.exists()
-        try:
-            self._file = path.open("a+b")
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._file.close()
-            raise OospecError(f"output {path}: another process is writing it; wait for it or name another") from None
-        except OSError as error:
-            raise OospecError(f"output {path}: cannot be written: {error.strerror}") from None
+        self._file = LineFile(path, "output")
         try:
             self.rows = list(self._read())
         except OospecError:
@@ -93,7 +86,6 @@ class Journal:
             raise
 
     def _read(self) -> Iterator[Object]:
-        self._file.seek(0)
         data = self._file.read()
         whole = data.rfind(b"\n") + 1
         for number, text in enumerate(data[:whole].split(b"\n"), start=1):
@@ -105,16 +97,11 @@ class Journal:
                 if lacking := [field for field in self._needed if field not in row]:
                     raise OospecError(f"{where}: {lacking[0]}: missing; this file is not of this stage; name another")
                 yield row
-        if whole < len(data):
-            self._file.truncate(whole)
+        self._file.keep(whole)
 
     def add(self, row: Object) -> None:
         """Append a row; it is in the file when this returns. Raises OospecError."""
-        try:
-            self._file.write(f"{line(row)}\n".encode("utf-8", "backslashreplace"))
-            self._file.flush()
-        except OSError as error:
-            raise OospecError(f"output {self.path}: cannot be written: {error.strerror}") from None
+        self._file.append(line(row))
         self.rows.append(row)
 
     def __enter__(self) -> Journal:
@@ -123,8 +110,4 @@ class Journal:
     def __exit__(self, *raised: object) -> None:
         if any(raised) and self._is_new and not self.rows:
             self.path.unlink(missing_ok=True)
-        try:
-            self._file.close()
-        except OSError as error:  # what could not be written is tried again here
-            if not any(raised):
-                raise OospecError(f"output {self.path}: cannot be written: {error.strerror}") from None
+        self._file.close()

@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from oospec_async.command import visible
 from sim.fidelity.questions import Fidelity, fidelity
 from sim.fidelity.times import Errors
 from sim.honesty import models_line
-from sim.output import console, visible, writing
+from sim.output import console, writing
 from sim.recording import Recording, open_recording
 
 __all__ = ["Fidelity", "fidelity", "run_fidelity"]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
 from oospec_async.request import Json
-from oospec_async.timeline import colours
+from oospec_async.timeline.webpage import document, embedded
 
-_STYLE = (
-    """
+_STYLE = """
 :root { color-scheme: light; }
 body { margin: 0 auto; padding: 34px 36px 72px; max-width: 1120px; background: #FFFFFF; color: INK;
        font: 15px/1.55 "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
@@ -39,10 +37,7 @@ tr.head td { padding-top: 9px; }
 .recorded { color: #12756B; } .modelled { color: #B0461F; }
 .holds { color: #12756B; font-weight: 600; } .fails { color: #B3261E; font-weight: 600; }
 @media print { body { padding: 0; } }
-""".replace("INK", colours.INK)
-    .replace("FAINT", colours.FAINT_INK)
-    .replace("GRID", colours.GRID)
-)
+"""
 
 _SCRIPT = """
 const config = {responsive: true, displaylogo: false, modeBarButtons: [["toImage", "resetScale2d"]],
@@ -52,9 +47,6 @@ document.querySelectorAll(".plot").forEach(plot => {
   Plotly.newPlot(plot, figure.data, figure.layout, config);
 });
 """
-
-# Whatever a request or a trace is called, the page cannot be made to ask a network for anything.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
 @dataclass(frozen=True)
@@ -67,31 +59,12 @@ class Section:
 
 def page(title: str, sections: Sequence[Section]) -> str:
     """The page as HTML text; the first section stands under the page's own title."""
-    from plotly.offline import get_plotlyjs
-
     lead, *others = sections
     body = "\n".join(
         f"<section><h2>{escape(section.title)}</h2>\n" + "\n".join(section.body) + "</section>" for section in others
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>{escape(title)}</h1>
-<p class="faint">{escape(lead.title)}</p>
-{"".join(lead.body)}
-{body}
-<script>{get_plotlyjs()}</script>
-<script>{_SCRIPT}</script>
-</body>
-</html>
-"""
+    head = f'<h1>{escape(title)}</h1>\n<p class="faint">{escape(lead.title)}</p>\n{"".join(lead.body)}'
+    return document(title, _STYLE, _SCRIPT, f"{head}\n{body}")
 
 
 def paragraph(text: str, style: str = "") -> str:
@@ -100,14 +73,8 @@ def paragraph(text: str, style: str = "") -> str:
 
 def plot(figure: dict[str, Json], caption: str, lead: str = "") -> str:
     """A figure with its caption; ``lead`` are the caption's first words, in bold."""
-    # In a script element only "<" could end the data early; JSON has another spelling for it.
-    data = json.dumps(figure, separators=(",", ":")).replace("<", "\\u003c")
-    height = figure["layout"]["height"]
     said = f"<b>{escape(lead)}</b> {escape(caption)}" if lead else escape(caption)
-    return (
-        f'<figure><div class="plot" style="height:{height}px"></div>'
-        f'<script type="application/json">{data}</script><figcaption>{said}</figcaption></figure>'
-    )
+    return f"<figure>{embedded(figure)}<figcaption>{said}</figcaption></figure>"
 
 
 def pair(left: str, right: str) -> str:

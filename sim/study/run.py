@@ -11,11 +11,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from oospec_async.command import visible
 from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
+from oospec_async.files import check_outputs, write_atomically
+from oospec_async.terminal import note
 from oospec_async.trace import Trace
 from sim.honesty import basis, provenance_lines
-from sim.output import check_outputs, console, visible, writing
+from sim.output import console, writing
 from sim.run import open_simulator
 from sim.study.assertions import Verdict, judge
 from sim.study.rows import Row, Rows
@@ -45,14 +47,14 @@ def run_study(options: StudyOptions) -> int:
         simulator.method(method)
     trace, err = simulator.recording.trace, Console(stderr=True)
     if study.left_out:
-        _note(err, study.left_out)
+        note(err, study.left_out)
     rows = _all_rows(study, rows_path, options)
     verdicts = [judge(assertion, [row["figures"] for row in rows]) for assertion in study.assertions]
     if options.report is not None:
         from sim.report import write_study_report
 
         write_study_report(simulator, study, rows, verdicts, options.report)
-        _note(err, f"report: {options.report}")
+        note(err, f"report: {options.report}")
     if options.markdown is not None:
         _append(options.markdown, markdown(study, trace, rows, verdicts))
     with writing():
@@ -112,10 +114,6 @@ def _all_rows(study: Study, path: Path, options: StudyOptions) -> list[Row]:
     finally:
         kept.close(remove=options.rows is None and (done or not kept.finished()))
     return kept.rows
-
-
-def _note(err: Console, line: str) -> None:
-    err.print(visible(line), style="dim", soft_wrap=True, markup=False, highlight=False)
 
 
 def _kept(kept: Rows, total: int) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from oospec_async.command import visible
 from oospec_async.trace import Trace
 from sim.columns import Column, print_columns
 from sim.honesty import basis, models_line, provenance_lines
 from sim.measure import Figures, pick
-from sim.output import visible
 from sim.study.assertions import Verdict
 from sim.study.spec import Study
 from sim.table import form_of

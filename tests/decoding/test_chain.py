@@ -1,4 +1,4 @@
-"""When another token of a drafter model's chain is worth its time."""
+"""When another token of a draft model's chain is worth its time."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ FLAT = VerifyCurve(((1, 1.0), (64, 1.0)))
 CHANCES = st.lists(st.floats(0.01, 1.0), max_size=LONGEST_CHAIN)
 
 
-def length(costs: ChainCosts, chances: list[float], limit: int = LONGEST_CHAIN) -> int:
-    """How long a chain with these chances gets."""
+def length(costs: ChainCosts, probabilities: list[float], limit: int = LONGEST_CHAIN) -> int:
+    """How long a chain with these probabilities gets."""
     said = 0
-    while said < len(chances) and costs.pays(chances[:said], limit):
+    while said < len(probabilities) and costs.pays(probabilities[:said], limit):
         said += 1
     return said
 
 
-def test_a_drafter_as_slow_as_the_target_is_never_asked() -> None:
+def test_a_draft_model_as_slow_as_the_target_is_never_asked() -> None:
     assert not ChainCosts(1.0, FLAT).pays((), LONGEST_CHAIN)
 
 
 @given(CHANCES, st.integers(0, 20))
-def test_a_drafter_that_takes_no_time_is_asked_for_all_that_there_is_room_for(chances: list[float], limit: int) -> None:
-    assert ChainCosts(0.0, FLAT).pays(chances, limit) == (len(chances) < min(limit, LONGEST_CHAIN))
+def test_a_draft_model_that_takes_no_time_is_asked_for_all_that_there_is_room_for(
+    probabilities: list[float], limit: int
+) -> None:
+    assert ChainCosts(0.0, FLAT).pays(probabilities, limit) == (len(probabilities) < min(limit, LONGEST_CHAIN))
 
 
 @given(st.lists(st.floats(0.0, 1.0), max_size=LONGEST_CHAIN), st.floats(0.0, 2.0), st.integers(0, 20))
-def test_a_chain_never_exceeds_its_limit(chances: list[float], step: float, limit: int) -> None:
-    assert length(ChainCosts(step, VerifyCurve()), chances, limit) <= min(limit, LONGEST_CHAIN)
+def test_a_chain_never_exceeds_its_limit(probabilities: list[float], step: float, limit: int) -> None:
+    assert length(ChainCosts(step, VerifyCurve()), probabilities, limit) <= min(limit, LONGEST_CHAIN)
 
 
 def test_certain_tokens_make_long_chains_and_a_doubtful_one_ends_them() -> None:
@@ -42,8 +44,8 @@ def test_certain_tokens_make_long_chains_and_a_doubtful_one_ends_them() -> None:
 
 
 def test_cheap_steps_make_longer_chains_than_dear_ones() -> None:
-    chances = [0.85] * LONGEST_CHAIN
-    lengths = [length(ChainCosts(step, VerifyCurve()), chances) for step in (0.0, 0.1, 0.3, 0.6, 0.9)]
+    probabilities = [0.85] * LONGEST_CHAIN
+    lengths = [length(ChainCosts(step, VerifyCurve()), probabilities) for step in (0.0, 0.1, 0.3, 0.6, 0.9)]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > lengths[2] > lengths[4] == 0
 

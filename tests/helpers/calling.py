@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from helpers import tiny
+from oospec_async.hints import CallHint, Hint
 
 PARIS: dict[str, Any] = {
     "name": "get_weather",
@@ -43,6 +44,15 @@ _STEPS = 110
 
 def question(name: str) -> list[int]:
     return tiny.codec().encode(f"<|im_start|>user\n{name}?<|im_end|>\n<|im_start|>assistant\n")
+
+
+def call_hint(*calls: dict[str, Any]) -> Hint:
+    return Hint(tuple(CallHint(call["name"], call["arguments"]) for call in calls))
+
+
+def honest(number: int) -> Hint | None:
+    """Of a round: the hint that is right for the question ``two``, from the third round on."""
+    return call_hint(PARIS, KOELN) if number >= 2 else None
 
 
 def calling_model(family: str = "qwen2") -> Any:

@@ -63,17 +63,17 @@ def setting(
 
 
 def decode(
-    target: Target, setting: Setting, hint_at: HintAt = lambda number: None, drafter: DraftPort | None = None
+    target: Target, setting: Setting, hint_at: HintAt = lambda number: None, draft_model: DraftPort | None = None
 ) -> Run:
     """Decode a request to its end, as the engine does."""
-    if drafter is not None:
-        drafter.begin()
+    if draft_model is not None:
+        draft_model.begin()
     step = target.prefill(setting.prompt)
     run = Run(DecodeState(setting))
     verdict = run.state.commit(DraftTree([setting.prompt[-1]]), step.predicted, step.successors)
     while run.state.finish is None:
         committed = [*setting.prompt, *run.state.output]
-        chain = drafter.chain(committed, run.state.room) if drafter is not None else NO_CHAIN
+        chain = draft_model.chain(committed, run.state.room) if draft_model is not None else NO_CHAIN
         tree = run.state.propose(hint_at(run.rounds), chain)
         step = target.verify(verdict.path, tree.tokens, tree.parents)
         verdict = run.state.commit(tree, step.predicted, step.successors)
@@ -85,7 +85,7 @@ def decode(
     return run
 
 
-class Adversary:
+class Adversary(Drafter):
     """Knows the output, and drafts it with errors: wrong after a few tokens, beside the right ones, or unknown ids."""
 
     name = "adversary"

@@ -122,7 +122,7 @@ class ScriptedTarget:
         return Step(predicted, [[p] for p in predicted], [1.0] * len(paths), start, time.monotonic_ns(), state)
 
 
-class ScriptedDrafter:
+class ScriptedDraftModel:
     """Goes on as the target will, a few tokens at a time; every third chain errs in its last token."""
 
     def __init__(self, target: ScriptedTarget, length: int = 4) -> None:
@@ -196,7 +196,7 @@ def engine_of(
     sidecar: SidecarPort | None = None,
     *,
     executor: Executor | None = None,
-    drafter: DraftPort | None = None,
+    draft_model: DraftPort | None = None,
     method: str = "oospec",
     finish_waves: bool = False,
 ) -> Engine:
@@ -208,7 +208,7 @@ def engine_of(
             codec=CharCodec(),
             curve=VerifyCurve(),
             sidecar=sidecar,
-            drafter=drafter,
+            draft_model=draft_model,
             method=method,
             record=True,
             finish_waves=finish_waves,

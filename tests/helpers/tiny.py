@@ -151,7 +151,7 @@ def target_of(model: Any) -> Target:
 _FREE = ChainCosts(0.0, VerifyCurve(((1, 1.0), (64, 1.0))))  # every chain is as long as it may be
 
 
-def drafter_of(model: Any, target: Any, costs: ChainCosts = _FREE) -> DraftModel:
+def draft_model_of(model: Any, target: Any, costs: ChainCosts = _FREE) -> DraftModel:
     """``model`` drafts for ``target``."""
     rule = GreedyRule.from_config(target.generation_config, "tiny")
     return DraftModel(TreeModel(model), rule, costs, TreeModel(target).vocabulary)

@@ -18,7 +18,7 @@ import numpy as np
 from helpers import scripted
 from helpers.stubs import END, ScriptedTarget, StubSidecar, engine_of
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import DRAFTERS, takes_hints
+from oospec_async.decoding.drafters import DRAFTERS, needs_of
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.step import Step
@@ -170,7 +170,7 @@ def serve(
             if hint is not None:
                 sidecar.publish(hint)
 
-    if takes_hints(method):
+    if "hint" in needs_of(method):
         target.before_prefill = lambda: publish(0)
         target.before_verify = publish
     engine = engine_of(target, sidecar, method=method)

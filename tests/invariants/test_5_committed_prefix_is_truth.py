@@ -14,7 +14,7 @@ from helpers.calling import ANSWERS, KOELN, PARIS, question
 from helpers.loop import setting, state_after
 from helpers.recorded import FREE, Case, serve, serve_calling
 from helpers.stubs import call
-from oospec_async.decoding.drafters import METHODS, takes_chains
+from oospec_async.decoding.drafters import METHODS, needs_of
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.tree import DraftTree, VerifyCurve
@@ -25,7 +25,7 @@ from oospec_async.runtime.engine import Engine
 
 HINT = Hint((CallHint("get_weather", PARIS["arguments"]), CallHint("get_weather", KOELN["arguments"])))
 OTHER_HINT = Hint((CallHint("get_order", {"id": 5, "items": ["Paris"]}),))
-PROFILED = [*(method for method in METHODS if not takes_chains(method)), "lookup+recycle+hint"]
+PROFILED = [*(method for method in METHODS if "chain" not in needs_of(method)), "lookup+recycle+hint"]
 Shape = tuple[list[int], list[int], list[str]]
 
 

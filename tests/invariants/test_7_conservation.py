@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from helpers.stubs import HINT, ScriptedDrafter, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
+from helpers.stubs import HINT, ScriptedDraftModel, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import METHODS
 from oospec_async.runtime.devices import Device
@@ -32,7 +32,7 @@ def recorded(executor: Executor, request: pytest.FixtureRequest) -> tuple[list[C
     """Requests made at once, one of them cancelled, with hints that arrive in the middle."""
     target = ScriptedTarget({str(n): text for n, text in enumerate(TEXTS)} | {"cancelled": TEXTS[0]})
     sidecar = StubSidecar()
-    engine = engine_of(target, sidecar, executor=executor, drafter=ScriptedDrafter(target), method=request.param)
+    engine = engine_of(target, sidecar, executor=executor, draft_model=ScriptedDraftModel(target), method=request.param)
     if request.param == "oospec":
         target.before_verify = lambda round_: round_ % 3 == 1 and sidecar.publish(HINT)
 

@@ -1,9 +1,7 @@
-"""A drafter model: it goes on greedily from what is committed, by the target's rule, for as long as that pays."""
+"""A draft model: it goes on greedily from what is committed, by the target's rule, for as long as that pays."""
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,17 +43,17 @@ def drafting(model: TreeModel, vocabulary: int = VOCABULARY, costs: ChainCosts =
 
 
 def test_a_chain_is_what_the_model_generates_with_its_probabilities() -> None:
-    chain = tiny.drafter_of(MODEL, TARGET).chain(PROMPT, 100)
+    chain = tiny.draft_model_of(MODEL, TARGET).chain(PROMPT, 100)
     assert list(chain.tokens) == tiny.generate(MODEL, PROMPT, LONGEST_CHAIN)
     with torch.inference_mode():
         logits = MODEL(torch.tensor([PROMPT + list(chain.tokens)])).logits[0, len(PROMPT) - 1 : -1]
     chances = torch.softmax(logits, dim=-1)[range(LONGEST_CHAIN), list(chain.tokens)]
-    torch.testing.assert_close(torch.tensor(chain.chances), chances, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(torch.tensor(chain.probabilities), chances, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("limit", [-1, 0, 1, 5])
 def test_a_chain_is_no_longer_than_its_limit(limit: int) -> None:
-    chain = tiny.drafter_of(MODEL, TARGET).chain(PROMPT, limit)
+    chain = tiny.draft_model_of(MODEL, TARGET).chain(PROMPT, limit)
     assert list(chain.tokens) == tiny.generate(MODEL, PROMPT, LONGEST_CHAIN)[: max(limit, 0)]
 
 
@@ -64,36 +62,36 @@ def test_a_chain_is_no_longer_than_its_limit(limit: int) -> None:
 )
 @settings(max_examples=25)
 def test_rejected_tokens_are_rolled_back_however_the_output_goes_on(asked: list[tuple[int, list[int]]]) -> None:
-    drafter = tiny.drafter_of(MODEL, TARGET)
+    draft_model = tiny.draft_model_of(MODEL, TARGET)
     said: list[int] = []
     for kept, others in asked:
         tokens = [*PROMPT, *said[:kept], *others]
-        fresh = tiny.drafter_of(MODEL, TARGET).chain(tokens, 4)
-        chain = drafter.chain(tokens, 4)
+        fresh = tiny.draft_model_of(MODEL, TARGET).chain(tokens, 4)
+        chain = draft_model.chain(tokens, 4)
         assert chain.tokens == fresh.tokens
-        assert chain.chances == pytest.approx(fresh.chances, rel=1e-3)
+        assert chain.probabilities == pytest.approx(fresh.probabilities, rel=1e-3)
         said = [*tokens[len(PROMPT) :], *chain.tokens]
 
 
 def test_the_prompt_is_read_once_and_a_round_reads_what_is_new() -> None:
     model = TreeModel(MODEL)
-    drafter, read = drafting(model), watched(model)
-    chain = drafter.chain(PROMPT, 4)
+    draft_model, read = drafting(model), watched(model)
+    chain = draft_model.chain(PROMPT, 4)
     assert read == [len(PROMPT), 1, 1, 1]
     read.clear()
-    drafter.chain([*PROMPT, *chain.tokens, 7], 4)  # all accepted: the last token was not read yet
+    draft_model.chain([*PROMPT, *chain.tokens, 7], 4)  # all accepted: the last token was not read yet
     assert read == [2, 1, 1, 1]
     read.clear()
-    drafter.chain([*PROMPT, *chain.tokens[:2], 8], 4)
+    draft_model.chain([*PROMPT, *chain.tokens[:2], 8], 4)
     assert read == [1, 1, 1, 1]
 
 
 def test_a_new_request_reads_its_prompt_unless_the_beginning_may_be_reused() -> None:
     model = TreeModel(MODEL)
-    drafter, read = drafting(model), watched(model)
+    draft_model, read = drafting(model), watched(model)
     for reuse, expected in ((False, len(PROMPT)), (True, 1), (False, len(PROMPT))):
-        drafter.begin(reuse=reuse)
-        drafter.chain(PROMPT, 1)
+        draft_model.begin(reuse=reuse)
+        draft_model.chain(PROMPT, 1)
         assert read[-1] == expected
 
 
@@ -101,7 +99,7 @@ def test_a_chain_ends_with_an_end_token_of_the_target() -> None:
     free = tiny.generate(MODEL, PROMPT, 10)
     target = tiny.random_model("llama", std=STD)
     target.generation_config.eos_token_id = [VOCABULARY - 1, free[4]]
-    assert list(tiny.drafter_of(MODEL, target).chain(PROMPT, 10).tokens) == free[: free.index(free[4]) + 1]
+    assert list(tiny.draft_model_of(MODEL, target).chain(PROMPT, 10).tokens) == free[: free.index(free[4]) + 1]
 
 
 def test_tokens_are_chosen_by_the_targets_rule() -> None:
@@ -112,7 +110,7 @@ def test_tokens_are_chosen_by_the_targets_rule() -> None:
         config.suppress_tokens = [free[0]]
     expected = tiny.generate(model, PROMPT, 12)
     assert expected != free
-    assert list(tiny.drafter_of(MODEL, target).chain(PROMPT, 12).tokens) == expected
+    assert list(tiny.draft_model_of(MODEL, target).chain(PROMPT, 12).tokens) == expected
 
 
 def test_ids_beyond_the_targets_vocabulary_are_never_said() -> None:
@@ -123,31 +121,31 @@ def test_ids_beyond_the_targets_vocabulary_are_never_said() -> None:
     assert max(chain.tokens) < known
 
 
-def test_the_rule_holds_where_the_target_has_said_ids_that_the_drafter_lacks_or_may_not_say() -> None:
+def test_the_rule_holds_where_the_target_has_said_ids_that_the_draft_model_lacks_or_may_not_say() -> None:
     rule = GreedyRule(frozenset(), repetition_penalty=1.2)
-    drafter = DraftModel(TreeModel(MODEL), rule, FREE, VOCABULARY - 10)
-    assert len(drafter.chain([*PROMPT, VOCABULARY - 1], 5).tokens) == 5
-    assert drafter.chain([*PROMPT, VOCABULARY], 5) is NO_CHAIN  # a padding row of the target's alone
-    assert len(drafter.chain([*PROMPT, 3], 5).tokens) == 5
+    draft_model = DraftModel(TreeModel(MODEL), rule, FREE, VOCABULARY - 10)
+    assert len(draft_model.chain([*PROMPT, VOCABULARY - 1], 5).tokens) == 5
+    assert draft_model.chain([*PROMPT, VOCABULARY], 5) is NO_CHAIN  # a padding row of the target's alone
+    assert len(draft_model.chain([*PROMPT, 3], 5).tokens) == 5
 
 
-def test_beyond_its_context_the_drafter_says_nothing_and_before_it_no_more_than_it_can_read() -> None:
+def test_beyond_its_context_the_draft_model_says_nothing_and_before_it_no_more_than_it_can_read() -> None:
     small = tiny.random_model("qwen2", std=STD, context=32)
-    drafter = drafting(TreeModel(small))
+    draft_model = drafting(TreeModel(small))
     expected = tiny.generate(tiny.random_model("qwen2", std=STD), PROMPT, LONGEST_CHAIN)
-    assert list(drafter.chain(PROMPT, 100).tokens) == expected[:13]  # 20 + 12 are read, the last is not
-    assert len(drafter.chain(PROMPT + expected[:12], 100).tokens) == 1
-    assert drafter.chain(PROMPT + expected[:13], 100) is NO_CHAIN
-    assert drafter.chain(PROMPT + expected, 100) is NO_CHAIN
-    assert list(drafter.chain(PROMPT, 3).tokens) == expected[:3]
+    assert list(draft_model.chain(PROMPT, 100).tokens) == expected[:13]  # 20 + 12 are read, the last is not
+    assert len(draft_model.chain(PROMPT + expected[:12], 100).tokens) == 1
+    assert draft_model.chain(PROMPT + expected[:13], 100) is NO_CHAIN
+    assert draft_model.chain(PROMPT + expected, 100) is NO_CHAIN
+    assert list(draft_model.chain(PROMPT, 3).tokens) == expected[:3]
 
 
 def test_where_no_chain_pays_the_model_is_not_asked() -> None:
     model = TreeModel(MODEL)
-    drafter, read = drafting(model, costs=ChainCosts(1.0, FREE.curve)), watched(model)
-    assert drafter.chain(PROMPT, 100) is NO_CHAIN
+    draft_model, read = drafting(model, costs=ChainCosts(1.0, FREE.curve)), watched(model)
+    assert draft_model.chain(PROMPT, 100) is NO_CHAIN
     assert read == []
-    assert "no chain would pay" in drafter.line
+    assert "no chain would pay" in draft_model.line
 
 
 def test_a_chain_ends_where_the_models_own_doubts_make_another_token_too_dear() -> None:
@@ -155,7 +153,7 @@ def test_a_chain_ends_where_the_models_own_doubts_make_another_token_too_dear() 
     costs = ChainCosts(0.2, VerifyCurve())
     assert len(drafting(TreeModel(doubtful), costs=costs).chain(PROMPT, 100).tokens) == 1
     certain = len(drafting(TreeModel(MODEL), costs=costs).chain(PROMPT, 100).tokens)
-    free = drafting(TreeModel(MODEL)).chain(PROMPT, 100).chances
+    free = drafting(TreeModel(MODEL)).chain(PROMPT, 100).probabilities
     said = 0
     while said < LONGEST_CHAIN and costs.pays(free[:said], 100):
         said += 1
@@ -171,22 +169,25 @@ def test_a_chance_that_is_no_number_ends_the_chain() -> None:
 
 def test_calibration_measures_a_step_and_leaves_no_trace() -> None:
     model = TreeModel(MODEL)
-    drafter = DraftModel.calibrated(model, GreedyRule(frozenset()), VerifyCurve(), VOCABULARY)
-    assert 0 < drafter.costs.step < 60
+    draft_model = DraftModel.calibrated(model, GreedyRule(frozenset()), VerifyCurve(), VOCABULARY)
+    assert 0 < draft_model.costs.step < 60
     assert model.rows == 0
-    assert "ms a token" in drafter.line
+    assert "ms a token" in draft_model.line
 
 
-def test_closing_frees_the_model() -> None:
-    model = tiny.random_model("qwen2", std=STD)
-    drafter, gone = tiny.drafter_of(model, TARGET), weakref.ref(model)
-    drafter.chain(PROMPT, 3)
-    drafter.close()
-    del model
-    gc.collect()
-    assert gone() is None
-    drafter.begin()
-    assert drafter.chain(PROMPT, 3) is NO_CHAIN
+def test_a_chain_that_fails_leaves_no_cache_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Sequence[int]) -> None:
+        raise MemoryError
+
+    model = TreeModel(MODEL)
+    draft_model = drafting(model)
+    expected = draft_model.chain(PROMPT, 3)
+    with monkeypatch.context() as patched:
+        patched.setattr(model, "keep", full)
+        with pytest.raises(MemoryError):
+            draft_model.chain([*PROMPT, 7], 3)
+    assert model.rows == 0
+    assert draft_model.chain(PROMPT, 3) == expected
 
 
 class Words:

@@ -408,29 +408,12 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_main_prints_a_line_for_each(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_command_prints_a_line_for_each(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = make_model(tmp_path / "mine")
-    assert fetch.main([NAME, str(folder)]) == 0
+    fetch.fetch_models([NAME, str(folder)])
     out, err = capsys.readouterr()
     assert [line.partition(": ")[0] for line in out.splitlines()] == [NAME, str(folder)]
     assert len(err.splitlines()) == 1
-
-
-@pytest.mark.usefixtures("cache")
-def test_main_ends_with_one_line_and_a_code(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert fetch.main(["./nothing"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: './nothing'")
-    assert len(err.splitlines()) == 1
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(packaged, "obtain", interrupted)
-    assert fetch.main([NAME]) == 130
 
 
 def test_importing_fetch_is_cheap() -> None:

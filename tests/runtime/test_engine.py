@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import threading
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from helpers.stubs import (
     END,
     HINT,
     Run,
-    ScriptedDrafter,
     ScriptedTarget,
     StubSidecar,
     YieldingExecutor,
@@ -25,7 +23,6 @@ from helpers.stubs import (
     engine_of,
 )
 from oospec_async.completion import Chunk, Completion
-from oospec_async.decoding.chain import Chain
 from oospec_async.errors import OospecError
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.request import Message, Request
@@ -97,72 +94,6 @@ def test_a_method_that_takes_hints_is_refused_without_a_sidecar() -> None:
     for method in ("oospec", "schema+hint"):
         with pytest.raises(OospecError, match="no sidecar is loaded"):
             served(engine_of(ScriptedTarget()), method=method)
-
-
-def test_a_method_that_drafts_with_a_model_is_refused_without_one() -> None:
-    for method in ("draft", "schema+draft"):
-        with pytest.raises(OospecError, match="none is loaded; name a drafter"):
-            served(engine_of(ScriptedTarget()), method=method)
-
-
-@pytest.mark.parametrize("method", ["draft", "schema+history+recycle+draft"])
-def test_a_drafter_model_is_asked_once_a_round_about_what_is_committed_by_then(method: str, run: Run) -> None:
-    target = ScriptedTarget()
-    drafter = ScriptedDrafter(target)
-    engine = engine_of(target, drafter=drafter, executor=YieldingExecutor(), method=method)
-    request = ask(max_new_tokens=len(CALL) + 1)
-    completion = run(engine.generate(request))
-    assert completion.text == CALL
-    assert completion.sources.count("draft") > 0
-    assert len(drafter.asked) == completion.metrics.rounds
-    said = 1
-    events = [e for e in engine.recorder.events if e.name == "verify"]
-    for (text, limit), event in zip(drafter.asked, events, strict=True):
-        assert text == request.id + CALL[:said]
-        assert limit == len(CALL) + 1 - said - 1
-        said += event.data["committed"]
-
-
-def test_a_right_chain_saves_the_rounds_of_its_tokens_and_a_wrong_one_costs_no_token() -> None:
-    target = ScriptedTarget()
-    completion = served(engine_of(target, drafter=ScriptedDrafter(target)), method="draft")
-    assert completion.text == CALL
-    metrics = completion.metrics
-    assert metrics.rounds < metrics.output_tokens / 3
-    assert 0 < metrics.drafted - metrics.accepted <= metrics.rounds / 3 + 1
-
-
-def test_drafting_happens_on_the_targets_device_within_decode_time() -> None:
-    target = ScriptedTarget()
-    engine = engine_of(target, drafter=ScriptedDrafter(target))
-    completion = served(engine, method="draft")
-    steps = [e for e in engine.recorder.events if e.track == "target"]
-    assert [e.name for e in steps] == ["prefill", *["chain", "verify"] * completion.metrics.rounds]
-    spent = sum(e.seconds for e in steps if e.name != "prefill")
-    assert spent <= completion.metrics.decode_seconds
-
-
-def test_a_drafter_model_rests_while_other_methods_run_and_begins_anew_with_each_request() -> None:
-    target = ScriptedTarget()
-    drafter = ScriptedDrafter(target)
-    engine = Engine(dataclasses.replace(engine_of(target, drafter=drafter).parts, reuse_prefix=True))
-    for method in ("ar", "draft", "draft", "toolspec", "draft"):
-        served(engine, method=method)
-    assert drafter.begun == [False, True, False]
-
-
-def test_a_drafter_model_that_raises_fails_its_request_and_the_next_is_served() -> None:
-    class Full(ScriptedDrafter):
-        def chain(self, tokens: Sequence[int], limit: int) -> Chain:
-            if len(self.begun) == 1:
-                raise MemoryError("out of memory")
-            return super().chain(tokens, limit)
-
-    target = ScriptedTarget()
-    engine = engine_of(target, drafter=Full(target), method="draft")
-    with pytest.raises(OospecError, match="out of memory"):
-        served(engine)
-    assert served(engine).text == CALL
 
 
 def test_a_method_without_hints_launches_no_wave() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +18,7 @@ import pytest
 
 from helpers import bench, tiny
 from helpers.command import model_folder
-from oospec_async import Engine, EngineConfig, OospecError
+from oospec_async import Engine, EngineConfig
 from oospec_async.request import Request
 from oospec_async.trace import check_trace, read_trace
 
@@ -74,19 +74,6 @@ def requests(folder: Path) -> list[Request]:
     return found
 
 
-def wait_for_end(pid: int) -> None:
-    """Of a process that is nobody's child here."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    ended = poll.poll(30_000)
-    os.close(handle)
-    assert ended, f"process {pid} lives on"
-
-
 def children(pid: int) -> list[int]:
     return [int(n) for task in Path(f"/proc/{pid}/task").iterdir() for n in (task / "children").read_text().split()]
 
@@ -108,7 +95,7 @@ def finished(folder: Path) -> Path:
         assert (len(workers), len(sidecars)) == (1, 1)
         process.send_signal(signal.SIGKILL)
     for pid in (*workers, *sidecars):
-        wait_for_end(pid)
+        bench.wait_for_end(pid)
     before = rows.read_text()
     assert before.count("\n") == 1 + STOP_AFTER
     rows.write_text(before + before.splitlines()[-1][:50])
@@ -197,6 +184,23 @@ def test_a_finished_benchmark_is_only_summed_up(
     assert (folder / "again.json").read_bytes() == (folder / "trace.json").read_bytes()
 
 
+def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
+    finished: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, state = tmp_path / "rows.jsonl", finished.with_name(f"{finished.name}.state")
+    shutil.copy(finished, rows)
+    shutil.copytree(state, tmp_path / "rows.jsonl.state")
+    more = ("--rows", str(rows), "--record", str(tmp_path / "trace.json"), "--json", "--runs")
+    assert command.main(arguments(folder, *more, "3")) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == 3
+    (head, *before), (new_head, *after) = bench.lines(finished), bench.lines(rows)
+    assert new_head == head | {"runs": 3}
+    assert after[: len(before)] == before
+    assert Counter(row["run"] for row in after) == dict.fromkeys(range(3), len(QUESTIONS) * len(METHODS))
+    assert command.main(arguments(folder, *more, "1")) == 2
+    assert "--runs 1: " in capsys.readouterr().err
+
+
 def test_other_requests_are_refused(finished: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = ("--rows", str(finished), "--record", str(folder / "other.json"), "--max-new-tokens", "5")
     assert command.main(arguments(folder, *more)) == 2
@@ -204,44 +208,6 @@ def test_other_requests_are_refused(finished: Path, folder: Path, capsys: pytest
     assert "holds rows of another benchmark: requests was" in line
     assert command.main(arguments(folder, "--rows", str(finished))) == 2
     assert "recorded was true and is false" in capsys.readouterr().err
-
-
-def worker_of(code: str, tmp_path: Path, told: list[str]) -> Any:
-    """A WorkerProcess whose process is this Python; ``read`` gives it the next line of its stdin."""
-    spec = bench.module("worker").Spec(
-        name="main", methods={"ar": "ar"}, options={"devices": "cpu"}, sidecar=False, drafter=False, cores=(),
-        reuse=False, curve=None, history=tmp_path,
-    )  # fmt: skip
-    body = f"import sys\ndef read(): return sys.stdin.readline()\ndef say(text): print(text, flush=True)\n{code}"
-    command_ = (sys.executable, "-c", body)
-    return bench.module("process").WorkerProcess(spec, told.append, tmp_path / "log", command=command_)
-
-
-def test_a_worker_that_cannot_open_or_dies_is_told_in_one_line(tmp_path: Path) -> None:
-    told: list[str] = []
-    with worker_of("""read(); say('{"note": "loading"}'); say('{"fatal": "x: lacks y"}')""", tmp_path, told) as worker:
-        with pytest.raises(OospecError, match=r"^x: lacks y$"):
-            worker.opened()
-        assert told == ["loading"]
-    with (
-        worker_of("""read(); say('{"fatal": "KeyError: x", "unexpected": true}')""", tmp_path, told) as worker,
-        pytest.raises(OospecError, match=r"^worker main: KeyError: x; see .*log$"),
-    ):
-        worker.opened()
-    with worker_of("""read(); say('{"opened": {"curve": []}}'); read(); sys.exit(3)""", tmp_path, told) as worker:
-        assert worker.opened() == {"curve": []}
-        with pytest.raises(OospecError, match=r"^worker main: its process ended with code 3; see .*log$"):
-            worker.ask({"begin": 0})
-        with pytest.raises(OospecError, match="ended with code 3"):
-            worker.ask({"begin": 0})
-
-
-def test_a_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench.module("process"), "_GRACE", 0.0)
-    worker = worker_of("""say('{"opened": {}}')\nimport signal\nwhile True: signal.pause()""", tmp_path, [])
-    worker.opened()
-    worker.close()
-    wait_for_end(worker.pid)
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two cores are joined")

@@ -48,7 +48,7 @@ def test_what_shares_a_process_and_what_does_not() -> None:
     ("names", "given_", "reason"),
     [
         ("ar,ar", {}, "names 'ar' twice"),
-        ("fast", {}, "method 'fast': unknown; use generate, generate.lookup"),
+        ("fast", {}, "method 'fast': 'fast' is neither .*; the benchmark's own methods are generate, generate.lookup"),
         ("ar,schema+fast", {}, "'fast' is neither a method"),
         ("ar/twice", {}, "suffix '/twice' is unknown or there twice; suffixes are /both, /reuse"),
         ("ar/both/both", {}, "'/both' is unknown or there twice"),
@@ -59,7 +59,7 @@ def test_what_shares_a_process_and_what_does_not() -> None:
         ("ar/both", {"pair": "cpu"}, "/both joins two pinned cores"),
         ("generate/reuse", {}, "/reuse is the engine's, and generate is not"),
         ("oospec@zero,toolspec", {}, "'oospec@zero': is made from a plain output; add ar or generate"),
-        ("draft", {}, "method 'draft' drafts with a model; name one with --drafter"),
+        ("draft", {}, "method 'draft' drafts with a model; name one with --draft-model"),
         ("generate+assistant", {}, "name its model with --assistant"),
         ("generate+assistant", {"assistants": ("x/one", "y/two")}, "--assistant gives .*:one, .*:two; name one"),
         ("generate+assistant:three", {"assistants": ("x/one",)}, "--assistant gives generate.assistant; name one"),

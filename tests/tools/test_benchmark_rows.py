@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from helpers import bench
+from helpers.disk import full_after
+from oospec_async.decoding.memory import Memory, Recollection
+from oospec_async.dialects.dialect import NAMED
 from oospec_async.errors import OospecError
 
 rows: Any = bench.module("rows")
@@ -60,6 +64,7 @@ def test_a_last_line_that_was_cut_off_is_dropped_and_written_over(tmp_path: Path
         ('{"run":0,"request":"a_1","method":"pld","error":"x","more":1}', ":3: more: Extra inputs"),
         ('{"run":1,"request":"a_1","method":"pld","error":"x"}', ":3: run 1, 'a_1' by 'pld' is not of this benchmark"),
         ('{"run":0,"request":"a_1","method":"ar","error":"x"}', ":3: run 0, 'a_1' by 'ar' is there twice"),
+        (ROW.model_dump_json().replace("2.0", "0.0", 1), ":3: measured.total_seconds: Input should be greater than 0"),
     ],
 )
 def test_a_broken_line_is_named_with_its_field(line: str, reason: str, tmp_path: Path) -> None:
@@ -93,14 +98,49 @@ def test_rows_of_another_benchmark_are_not_gone_on_with(changed: dict[str, Any],
         rows.RowsFile(path, other)
     with pytest.raises(OospecError, match=r'methods was \["ar", "pld"\] and is \["ar"\]'):
         rows.RowsFile(path, bench.header(["ar"], {"a_1": "a", "a_2": "a"}))
-    with pytest.raises(OospecError, match="runs was 1 and is 2"):
-        rows.RowsFile(path, bench.header(["ar", "pld"], {"a_1": "a", "a_2": "a"}, runs=2))
     assert path.read_bytes() == before
+
+
+def test_more_runs_can_be_asked_for_later_and_fewer_only_down_to_those_begun(tmp_path: Path) -> None:
+    path = bench.write(tmp_path / "rows.jsonl", HEAD, ROW)
+
+    def header(runs: int) -> Any:
+        return bench.header(["ar", "pld"], {"a_1": "a", "a_2": "a"}, runs=runs)
+
+    with rows.RowsFile(path, header(3)) as file:
+        assert (file.header, list(file.rows)) == (header(3), [ROW.key])
+        file.add(bench.row(1, "a_1", "ar", total=1.0))
+        with pytest.raises(OospecError, match="another process is writing it"):
+            rows.RowsFile(path, header(3))
+    assert rows.read_rows(path).header == header(3)
+    with rows.RowsFile(path, header(2)):
+        pass
+    before = path.read_bytes()
+    with pytest.raises(OospecError, match=r"^--runs 1: .* holds rows of 2 runs; ask for as many or more"):
+        rows.RowsFile(path, header(1))
+    assert path.read_bytes() == before
+    assert list(rows.read_rows(path).rows) == [ROW.key, (1, "a_1", "ar")]
+
+
+def test_a_full_disk_is_one_line_and_leaves_whole_lines(tmp_path: Path) -> None:
+    """Nothing of what failed is written, or fails again, when the files are closed."""
+    path, parts = tmp_path / "rows.jsonl", fragments.Fragments(tmp_path / "trace.jsonl")
+    with rows.RowsFile(path, HEAD) as file, full_after(path.stat().st_size + 50):
+        with pytest.raises(OospecError, match=r"^--rows .*rows.jsonl: cannot be written: File too large"):
+            file.add(ROW)
+        with pytest.raises(OospecError, match=r"^--record .*trace.jsonl: cannot be written: File too large"):
+            parts.add("a_1", "ar", {"x": "y" * 9000})
+    parts.close()
+    assert path.read_text() == f"{HEAD.model_dump_json()}\n"
+    assert (tmp_path / "trace.jsonl").read_text() == ""
+    with rows.RowsFile(path, HEAD) as file:
+        file.add(ROW)
+    assert list(rows.read_rows(path).rows) == [ROW.key]
 
 
 def test_only_one_process_writes_a_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    with rows.RowsFile(path, HEAD), pytest.raises(OospecError, match="another benchmark is writing it"):
+    with rows.RowsFile(path, HEAD), pytest.raises(OospecError, match="another process is writing it"):
         rows.RowsFile(path, HEAD)
     rows.RowsFile(path, HEAD).__exit__(None, None, None)
 
@@ -116,16 +156,35 @@ def test_a_history_is_found_again_for_its_place_and_no_other(tmp_path: Path) -> 
             kept.load("oospec@zero", run, count)
 
 
-class _Runs:
-    def __reduce__(self) -> tuple[Any, ...]:
-        return exec, ("raise SystemExit",)
+# Protocol 4: a function by its name, called with a string.
+CALL = b"\x80\x04\x8c%c%s\x8c%c%s\x93\x8c\x04made\x85R."
 
 
-def test_a_history_that_would_run_code_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("module", "name"), [("os", "mkdir"), ("oospec_async.files", "os.mkdir")])
+def test_a_history_that_would_run_code_is_refused(
+    module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     kept = history.History(tmp_path)
-    kept.save("ar", 0, 1, _Runs())
+    kept.save("ar", 0, 1, None)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(CALL % (len(module), module.encode(), len(name), name.encode()))
     with pytest.raises(OospecError, match="what ar knew after 1 requests"):
         kept.load("ar", 0, 1)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_all_that_methods_learn_can_be_loaded(tmp_path: Path) -> None:
+    memory, dialect = Memory(), NAMED["fenced"]
+    memory.learn([1, 2, 3], np.ones(4, dtype=np.float32), Recollection(successors={1: [2, 3]}), dialect)
+    memory.learn([4], None, Recollection(), None)
+    kept = history.History(tmp_path)
+    kept.save("oospec", 0, 1, {"oospec": memory})
+    found = kept.load("oospec", 0, 1)["oospec"].recall(None)
+    expected = memory.recall(None)
+    assert [entry.tokens for entry in found.entries] == [(4,), (1, 2, 3)]
+    assert (found.dialects, found.earlier_successors) == (expected.dialects, expected.earlier_successors)
+    assert np.array_equal(found.entries[1].state, expected.entries[1].state)
 
 
 def test_parts_of_a_trace_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:

@@ -90,9 +90,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert prepare_data.main([str(argument) for argument in arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("error: ")
+    assert captured.err.startswith("prepare_data.py: ")
     assert captured.err.count("\n") == 1
-    return captured.err.removeprefix("error: ").rstrip("\n")
+    return captured.err.removeprefix("prepare_data.py: ").rstrip("\n")
 
 
 def gold(capfdbinary: pytest.CaptureFixture[bytes], folder: Path, accepted: Any) -> tuple[Any, str]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import resource
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import peft
@@ -15,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from helpers import tiny
 from helpers.command import child, model_folder, train_command
+from helpers.disk import full_after
 from helpers.good import EVAL, GUESSING, TRAIN, refusal, save
 from helpers.training import read_back, write_rows
 from oospec_async.training.checkpoint import alone
@@ -98,17 +96,6 @@ def test_a_folder_that_cannot_be_written_to(
     monkeypatch.setattr("os.access", lambda path, mode: not mode & os.W_OK)
     assert "--out out/manifest.json: the folder" in refusal(capsys, TRAIN)
     assert "output out.jsonl: the folder" in refusal(capsys, GUESSING)
-
-
-@contextlib.contextmanager
-def full_after(size: int) -> Iterator[None]:
-    """No file can grow beyond ``size`` bytes, as on a disk that is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,20 @@ from oospec_async.summary import departure
 
 @dataclass(frozen=True)
 class Difference:
-    """``position``: of the first token that differs. ``gap``: the logit gap there; None where no row has it."""
+    """``position``: of the first token that differs. ``margin``: the logit gap there; None where no row has it."""
 
     request: str
     position: int
-    gap: float | None
+    margin: float | None
     runs: list[int]  # in which the output was this other one
 
 
 def differences(contents: Contents, reference: str) -> dict[str, list[Difference]]:
     """By method, the outputs that are not the reference's of its first run."""
-    truth: dict[str, Row] = {}
+    truth: dict[str, list[int]] = {}  # by request
     for row in sorted(contents.rows.values(), key=lambda row: row.run):
         if row.method == reference and row.measured is not None:
-            truth.setdefault(row.request, row)
+            truth.setdefault(row.request, row.measured.tokens)
     by_request: dict[str, list[Row]] = {}
     for row in contents.rows.values():
         by_request.setdefault(row.request, []).append(row)
@@ -32,30 +32,26 @@ def differences(contents: Contents, reference: str) -> dict[str, list[Difference
     for row in contents.rows.values():
         if row.measured is None or row.request not in truth:
             continue
-        position = departure(row.measured.tokens, _tokens(truth[row.request]))
+        position = departure(row.measured.tokens, truth[row.request])
         if position is not None:
             found.setdefault(row.method, {}).setdefault((row.request, position), []).append(row.run)
     return {
         method: [
-            Difference(request, position, _gap(by_request[request], _tokens(truth[request])[:position]), sorted(runs))
+            Difference(request, position, _margin(by_request[request], truth[request][:position]), sorted(runs))
             for (request, position), runs in entries.items()
         ]
         for method, entries in found.items()
     }
 
 
-def _tokens(row: Row) -> list[int]:
-    return row.measured.tokens if row.measured is not None else []
-
-
-def _gap(rows: Sequence[Row], prefix: Sequence[int]) -> float | None:
+def _margin(rows: Sequence[Row], prefix: Sequence[int]) -> float | None:
     """After the same tokens every row has seen the same choice; the closest that one of them has seen."""
     place = len(prefix)
-    gaps = [
+    margins = [
         row.measured.margins[place]
         for row in rows
         if row.measured is not None
         and place < len(row.measured.margins)
         and row.measured.tokens[:place] == list(prefix)
     ]
-    return min(gaps, default=None)
+    return min(margins, default=None)

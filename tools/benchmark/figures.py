@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import fmean, median
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import TypeVar
 
 import numpy as np
 
 from benchmark.compare import Difference, differences
 from benchmark.rows import Contents, Header, Measured
-from benchmark.summary import Category, Figure, Hints, MethodFigures, Ratios, Summary
+from benchmark.summary import Category, Figure, Hints, MethodFigures, Pair, Ratios, Summary
 from oospec_async.errors import OospecError
+from oospec_async.summary import known_mean, known_median
 
 REFERENCE, BASELINE = "generate", "ar"  # whose ids count, and whose times; the first method where they are not there
 PLAIN = (REFERENCE, BASELINE)  # the faster of them is what a user has today
@@ -20,6 +21,7 @@ TOOLSPEC, OOSPEC, PERFECT = "toolspec", "oospec", "oospec@zero"
 _TIMES = ("total_seconds", "first_token_seconds", "prefill_seconds", "decode_seconds", "host_seconds")
 
 Value = Callable[[Measured], float]
+T = TypeVar("T")
 
 
 class _Rows:
@@ -126,7 +128,8 @@ def _time(rows: _Rows, method: str, name: str) -> Figure | None:
 
 
 def _figure(values: Sequence[float]) -> Figure:
-    return Figure(median(values), min(values), max(values))
+    middle, low, high = median(values), min(values), max(values)
+    return Figure(middle, low, high, spread=(high - low) / middle if middle else 0.0)
 
 
 def _speedup(
@@ -157,12 +160,12 @@ def _hints(measured: Sequence[Measured]) -> Hints | None:
         return None
     arrived = [hint for hint in hints if hint.versions]
     return Hints(
-        payload_bytes=_mean(hint.payload_bytes for hint in arrived),
+        payload_bytes=known_mean(hint.payload_bytes for hint in arrived),
         arrived=len(arrived) / len(measured),
         whole_at_first_round=sum(hint.whole_at_first_round for hint in hints) / len(measured),
-        arrival_seconds=_median(hint.arrival_seconds for hint in arrived),
-        arrival_position=_median(hint.arrival_position for hint in arrived),
-        wave_seconds=_mean(hint.wave_seconds for hint in hints),
+        arrival_seconds=known_median(hint.arrival_seconds for hint in arrived),
+        arrival_position=known_median(hint.arrival_position for hint in arrived),
+        wave_seconds=known_mean(hint.wave_seconds for hint in hints),
     )
 
 
@@ -181,13 +184,13 @@ def _categories(rows: _Rows, header: Header, method: str, baseline: str) -> dict
     }
 
 
-def _pair(rows: _Rows, one: str, other: str) -> dict[str, Any]:
-    return {
-        "total_speedup": _sure(_speedup(rows, [one], other, _total)),
-        "decode_speedup": _speedup(rows, [one], other, _decode),
-        "total_ratios": _ratios(rows, one, other, _total),
-        "decode_ratios": _ratios(rows, one, other, _decode),
-    }
+def _pair(rows: _Rows, one: str, other: str) -> Pair:
+    return Pair(
+        total_speedup=_sure(_speedup(rows, [one], other, _total)),
+        decode_speedup=_speedup(rows, [one], other, _decode),
+        total_ratios=_sure(_ratios(rows, one, other, _total)),
+        decode_ratios=_ratios(rows, one, other, _decode),
+    )
 
 
 def _rounds_saved(figures: Mapping[str, MethodFigures]) -> float | None:
@@ -197,18 +200,6 @@ def _rounds_saved(figures: Mapping[str, MethodFigures]) -> float | None:
     return (without - real) / (without - perfect) if without > perfect else None
 
 
-def _sure(found: Any) -> Any:
-    """A total time is never 0."""
-    if found is None:
-        raise OospecError("rows with a total time of 0 seconds; they are not measured ones")
+def _sure(found: T | None) -> T:
+    assert found is not None  # a total time is never 0
     return found
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(median(known)) if known else None

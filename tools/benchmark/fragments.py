@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from benchmark.rows import Row
 from oospec_async.errors import OospecError
-from oospec_async.trace import Origin, RequestTrace, Timing, Trace, write_trace
+from oospec_async.journal import LineFile
+from oospec_async.trace import Origin, RequestTrace, Timing, Trace
 
 _SAMPLES = tuple(Timing.model_fields)
 
@@ -19,26 +20,22 @@ class Fragments:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stream: IO[bytes] | None = None
+        self._file: LineFile | None = None
 
     def clear(self) -> None:
         """Remove what an earlier benchmark has left."""
         self._path.unlink(missing_ok=True)
 
     def add(self, request: str, method: str, trace: Mapping[str, Any]) -> None:
-        if self._stream is None:
-            whole = self._whole()
-            self._stream = self._path.open("r+b" if self._path.exists() else "w+b")
-            self._stream.truncate(len(whole))
-            self._stream.seek(len(whole))
-        line = json.dumps({"request": request, "method": method, "trace": trace})
-        self._stream.write(line.encode() + b"\n")
-        self._stream.flush()
+        """Raises OospecError where the disk takes no more."""
+        if self._file is None:
+            self._file = LineFile(self._path, "--record")
+            self._file.keep(len(self._whole()))
+        self._file.append(json.dumps({"request": request, "method": method, "trace": trace}))
 
     def close(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        if self._file is not None:
+            self._file.close()
 
     def read(self) -> dict[tuple[str, str], Trace]:
         """By request and method; of two for one row the later one. Raises OospecError for a damaged file."""
@@ -87,8 +84,3 @@ def join(rows: Sequence[Row], fragments: Mapping[tuple[str, str], Trace]) -> Tra
         timing=Timing(**{name: [each for part in parts for each in getattr(part.timing, name)] for name in _SAMPLES}),
         requests=requests,
     )
-
-
-def write(path: Path, rows: Sequence[Row], fragments: Fragments) -> None:
-    """Raises OospecError as ``join`` does, and if the file cannot be written."""
-    write_trace(join(rows, fragments.read()), path)

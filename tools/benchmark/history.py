@@ -10,7 +10,19 @@ from urllib.parse import quote
 from oospec_async.errors import OospecError
 from oospec_async.files import write_atomically
 
-_MODULES = ("collections", "numpy", "oospec_async", "transformers", "torch")  # what a history may be made of
+_PARTS = frozenset(  # what a history is made of
+    {
+        ("collections", "deque"),
+        ("numpy", "dtype"),
+        ("numpy._core.numeric", "_frombuffer"),
+        ("numpy.core.numeric", "_frombuffer"),  # before numpy 2
+        ("oospec_async.decoding.memory", "Entry"),
+        ("oospec_async.decoding.memory", "Memory"),
+        ("oospec_async.dialects.dialect", "Dialect"),
+        ("oospec_async.dialects.dialect", "Spacing"),
+        ("transformers.generation.configuration_utils", "GenerationConfig"),
+    }
+)
 
 
 class History:
@@ -53,6 +65,6 @@ class _Unpickler(pickle.Unpickler):
     """Loads nothing that runs commands: rows may have come from somebody else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if module.partition(".")[0] not in _MODULES and (module, name) != ("builtins", "frozenset"):
+        if (module, name) not in _PARTS:  # the whole name: a dotted one would lead on to what the module imports
             raise pickle.UnpicklingError(f"{module}.{name} is no part of a history")
         return super().find_class(module, name)

@@ -52,7 +52,7 @@ def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Requ
     """
     hardware = ", ".join([machine(), *accelerators(options.devices)])  # before gigabytes are fetched
     sidecar = any(plan.entry.needs_sidecar for plan in plans)
-    drafter = options.drafter if any(plan.entry.needs_drafter for plan in plans) else None
+    drafter = options.draft_model if any(plan.entry.needs_draft_model for plan in plans) else None
     adapter = find_adapter(options.adapter, options.sidecar) if sidecar else None
     return {
         "requests": hashlib.sha256("\n".join(each.model_dump_json() for each in requests).encode()).hexdigest(),

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmark.fragments import Fragments, write
+from benchmark.fragments import Fragments, join
 from benchmark.history import History
 from benchmark.options import Options
 from benchmark.plan import Plan
@@ -18,6 +18,7 @@ from benchmark.rows import Header, RowsFile
 from benchmark.session import Session
 from benchmark.worker import Spec
 from oospec_async.request import Request
+from oospec_async.trace import write_trace
 
 Note = Callable[[str], None]
 
@@ -43,7 +44,7 @@ def measure(
         begun = path.exists() and path.stat().st_size > 0
         rows = stack.enter_context(RowsFile(path, header)) if begun else None
         if rows is not None and len(rows.rows) == header.expected:
-            note(f"{path}: all {header.expected} rows are there; remove it to measure anew")
+            note(f"{path}: all {header.expected} rows are there; ask for more --runs, or remove it to measure anew")
         else:
             history.mkdir(exist_ok=True)
             curves = dict(rows.header.curves) if rows is not None else {}
@@ -64,7 +65,8 @@ def measure(
             History(history).clear()
         if record is not None:
             traced = {each.name for each in plans if each.traced}
-            write(record, [row for row in rows.rows.values() if row.run == 0 and row.method in traced], fragments)
+            served = [row for row in rows.rows.values() if row.run == 0 and row.method in traced]
+            write_trace(join(served, fragments.read()), record)
             note(f"trace: {record}")
 
 
@@ -85,7 +87,7 @@ def _open(
             methods={each.name: each.base for each in mine},
             options=options.model_copy(update={"devices": mine[0].devices}),
             sidecar=any(each.entry.needs_sidecar for each in mine),
-            drafter=any(each.entry.needs_drafter for each in mine),
+            drafter=any(each.entry.needs_draft_model for each in mine),
             cores=mine[0].cores,
             reuse=mine[0].reuse,
             curve=curves.get(name),

@@ -19,7 +19,7 @@ class Options(BaseModel):
     target: str = DEFAULT_TARGET
     sidecar: str = DEFAULT_SIDECAR
     adapter: str = SHIPPED
-    drafter: str | None = None
+    draft_model: str | None = None
     assistants: tuple[str, ...] = ()
     dtype: str = "bfloat16"
 

@@ -2,66 +2,41 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from pathlib import Path
 from typing import Any
 
+from drawing import dress, write_picture
+
 from benchmark.machine import measured_on
 from benchmark.summary import Figure, MethodFigures, Summary
-from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, write_atomically
+from oospec_async.timeline.colours import FAINT_INK, INK
 
-_FORMATS = (".svg", ".png")
-_INK, _SOFT, _GRID = "#1f2933", "#616e7c", "#e4e7eb"
 _OTHER, _OURS, _BOUND = ("#7b8794", "#cbd2d9"), ("#1f5fa8", "#a9c8ea"), ("#a8893f", "#e6d9b4")  # total, decode
 _PARTS = ("#9ec5e8", "#1f5fa8", "#e08e45", "#6d87a3")  # first token, forwards, host, both together
 _LABELS = ("to the first token", "decode: the target's forwards", "decode: host", "decode, not told apart")
 _WIDTH, _LEFT, _RIGHT = 10.5, 2.3, 0.35  # inches
 _ROW, _GAP, _LINE = 0.38, 0.95, 0.16  # inches: a method, between the panels, a line of the caption
 _CAPTION_WIDTH = 175  # characters
-_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 11, "color": _INK, "pad": 8}
-
-
-def check_picture(path: Path) -> None:
-    """Raises OospecError, before a long run, for a file that cannot be drawn after it."""
-    if path.suffix.lower() not in _FORMATS:
-        raise OospecError(f"--picture {path}: ends in neither {' nor '.join(_FORMATS)}; name one of these")
-    check_writable(path, "--picture")
-    _canvas()
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 11, "color": INK, "pad": 8}
 
 
 def draw(summary: Summary, path: Path) -> None:
     """Raises OospecError if the file cannot be written."""
-    import matplotlib
-
-    settings: dict[Any, Any] = {
-        "font.family": ["DejaVu Sans"], "font.size": 10, "text.color": _INK, "axes.labelcolor": _SOFT,
-        "xtick.color": _SOFT, "ytick.color": _INK, "axes.edgecolor": _GRID, "svg.hashsalt": "oospec",
-    }  # fmt: skip
-    with matplotlib.rc_context(settings):
-        data = io.BytesIO()
-        kind = path.suffix.lower().removeprefix(".")
-        metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}  # the same rows, the same bytes
-        _figure(summary).savefig(data, format=kind, dpi=160, metadata=metadata)
-    write_atomically(path, data.getvalue(), "--picture")
-
-
-def _canvas() -> Any:
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ModuleNotFoundError:
-        raise OospecError("--picture needs matplotlib; pip install '.[bench]' brings it") from None
-    return Canvas
+    write_picture(path, "--picture", lambda: _figure(summary))
 
 
 def _figure(summary: Summary) -> Any:
+    from matplotlib.figure import Figure as Canvas
+
     names = list(summary.methods)
     about = measured_on(summary.header.fingerprint)
-    caption = textwrap.wrap(f"{_runs(summary)}. Measured on {about}; {summary.header.date[:10]}.", _CAPTION_WIDTH)
+    whiskers = "; whiskers: lowest and highest run" if summary.runs > 1 else ""
+    runs = f"{summary.requests} requests: medians of {summary.over_runs}{whiskers}"
+    caption = textwrap.wrap(f"{runs}. Measured on {about}; {summary.header.date[:10]}.", _CAPTION_WIDTH)
     panel, foot = _ROW * len(names), 1.0 + _LINE * len(caption)
     height = 0.45 + 2 * panel + _GAP + foot
-    figure = _canvas()(figsize=(_WIDTH, height), facecolor="white")
+    figure = Canvas(figsize=(_WIDTH, height), facecolor="white")
 
     def axes(bottom: float) -> Any:
         width = _WIDTH - _LEFT - _RIGHT
@@ -70,18 +45,8 @@ def _figure(summary: Summary) -> Any:
     _speedups(axes(foot + panel + _GAP), summary, names)
     _times(axes(foot), summary, names)
     text = "\n".join(caption)
-    figure.text(0.015, 0.12 / height, text, fontsize=7.5, color=_SOFT, va="bottom", ha="left", linespacing=1.5)
+    figure.text(0.015, 0.12 / height, text, fontsize=7.5, color=FAINT_INK, va="bottom", ha="left", linespacing=1.5)
     return figure
-
-
-def _runs(summary: Summary) -> str:
-    requests = f"{summary.requests} requests"
-    if not summary.runs:
-        return f"{requests}, a first run that is not complete"
-    runs = (
-        "one run" if summary.runs == 1 else f"medians of {summary.runs} interleaved runs; whiskers: lowest and highest"
-    )
-    return f"{requests}, {runs}"
 
 
 def _speedups(axes: Any, summary: Summary, names: list[str]) -> None:
@@ -98,9 +63,9 @@ def _speedups(axes: Any, summary: Summary, names: list[str]) -> None:
                 text = f"{speedup.median:.2f}×" + ("" if shade == 0 else " decode")
                 axes.text(
                     speedup.high + 0.012 * right, place + shift, text, va="center", fontsize=size,
-                    color=_INK if shade == 0 else _SOFT, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                    color=(INK, FAINT_INK)[shade], bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
                 )  # fmt: skip
-    axes.axvline(1.0, color=_SOFT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
+    axes.axvline(1.0, color=FAINT_INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
     axes.set_xlim(0, right * 1.12)
     axes.set_title(f"Speedup over {summary.baseline}: whole requests, and the decode alone", **_TITLE)
     _dress(axes, names)
@@ -146,7 +111,7 @@ def _seconds(figures: MethodFigures, requests: int) -> tuple[float, float, float
 def _whisker(axes: Any, place: float, figure: Figure) -> None:
     if figure.high > figure.low:
         reach = [[figure.median - figure.low], [figure.high - figure.median]]
-        axes.errorbar([figure.median], [place], xerr=reach, fmt="none", ecolor=_INK, elinewidth=0.9, capsize=2)
+        axes.errorbar([figure.median], [place], xerr=reach, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2)
 
 
 def _colour(name: str) -> tuple[str, str]:
@@ -156,10 +121,4 @@ def _colour(name: str) -> tuple[str, str]:
 
 
 def _dress(axes: Any, names: list[str]) -> None:
-    axes.set_yticks(range(len(names)), [name.replace(":", ":\n") for name in names])
-    axes.set_ylim(len(names) - 0.45, -0.55)
-    axes.tick_params(length=0)
-    axes.grid(axis="x", color=_GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "bottom", "left"):
-        axes.spines[side].set_visible(False)
+    dress(axes, [name.replace(":", ":\n") for name in names])

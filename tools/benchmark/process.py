@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from benchmark.worker import Spec
 from oospec_async.errors import OospecError
@@ -18,12 +18,6 @@ from oospec_async.errors import OospecError
 _TOOLS = Path(__file__).parents[1]
 _COMMAND = (sys.executable, "-P", "-m", "benchmark.worker")
 _GRACE = 5.0  # seconds for a worker whose stdin has ended
-
-
-class Asked(Protocol):
-    """Answers jobs one at a time."""
-
-    def ask(self, job: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 class WorkerProcess:
@@ -58,12 +52,12 @@ class WorkerProcess:
         return self._process.pid
 
     def opened(self) -> dict[str, Any]:
-        """Wait until models are loaded. Returns ``line`` and ``curve``. Raises OospecError, the worker's own reason."""
+        """Wait until models are loaded. Returns ``curve``. Raises OospecError, the worker's own reason."""
         opened: dict[str, Any] = self._answer()["opened"]
         return opened
 
     def ask(self, job: Mapping[str, Any]) -> dict[str, Any]:
-        """Raises OospecError if the worker has ended."""
+        """One job at a time. Raises OospecError if the worker has ended."""
         self._send(job)
         return self._answer()
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, write_atomically
+from oospec_async.files import write_atomically
+from oospec_async.journal import LineFile
 
 FORMAT = "oospec-bench/1"
 
@@ -49,7 +48,7 @@ class Measured(_Part):
 
     tokens: list[int]  # the output's ids
     margins: list[float] = []  # of each token: by how much its logit beat the second best; empty: not known
-    total_seconds: Seconds
+    total_seconds: Annotated[Seconds, Field(gt=0)]  # what speedups divide by
     first_token_seconds: Seconds
     prefill_seconds: Seconds
     decode_seconds: Seconds
@@ -123,7 +122,8 @@ def read_rows(path: Path) -> Contents:
         raise OospecError(f"{path}: no header of a rows file ({FORMAT}) in it; name another file, or remove it")
     header = _parse(Header, lines[0], f"{path}:1", f"the header of a rows file ({FORMAT})")
     rows: dict[Key, Row] = {}
-    for where, line in _numbered(path, lines[1:]):
+    for number, line in enumerate(lines[1:], start=2):
+        where = f"{path}:{number}"
         row = _parse(Row, line, where, "a row")
         known = row.run < header.runs and row.request in header.categories and row.method in header.methods
         if not known:
@@ -132,11 +132,6 @@ def read_rows(path: Path) -> Contents:
             raise OospecError(f"{where}: run {row.run}, {row.request!r} by {row.method!r} is there twice")
         rows[row.key] = row
     return Contents(header, rows, len(whole))
-
-
-def _numbered(path: Path, lines: list[bytes]) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(lines, start=2):
-        yield f"{path}:{number}", line
 
 
 def _parse(kind: type[T], line: bytes, where: str, expected: str) -> T:
@@ -154,8 +149,8 @@ def _parse(kind: type[T], line: bytes, where: str, expected: str) -> T:
 
 def differing(old: Header, new: Header) -> str | None:
     """The first field that keeps rows of two benchmarks from belonging together, and both of its values."""
-    before = old.fingerprint | {"methods": old.methods, "runs": old.runs, "recorded": old.recorded}
-    now = new.fingerprint | {"methods": new.methods, "runs": new.runs, "recorded": new.recorded}
+    before = old.fingerprint | {"methods": old.methods, "recorded": old.recorded}
+    now = new.fingerprint | {"methods": new.methods, "recorded": new.recorded}
     for field in dict.fromkeys([*now, *before]):
         if before.get(field) != now.get(field):
             return f"{field} was {_short(before.get(field))} and is {_short(now.get(field))}"
@@ -171,46 +166,45 @@ class RowsFile:
     """A rows file that a benchmark writes. Only one process at a time has it."""
 
     def __init__(self, path: Path, header: Header) -> None:
-        """Begin a file, or go on with one; the end of a line that was cut off is removed.
+        """Begin a file, or go on with one, to as many runs as the header asks for; a line that was cut off is removed.
 
-        Raises OospecError for a file of another benchmark, or one that another process writes.
+        Raises OospecError for a file of another benchmark or of more runs, or one that another process writes.
         """
         self.path = path
         self.rows: dict[Key, Row] = {}
         self.header = header
-        if path.exists() and path.stat().st_size:
-            self._stream = path.open("r+b")
-            self._lock()
-            contents = read_rows(path)
-            if other := differing(contents.header, header):
-                self._stream.close()
-                raise OospecError(
-                    f"{path}: holds rows of another benchmark: {other}; name another file with --rows, or remove it"
-                )
-            self.header, self.rows = contents.header, dict(contents.rows)
-            self._stream.truncate(contents.whole_bytes)
-            self._stream.seek(contents.whole_bytes)
-        else:
-            write_atomically(path, header.model_dump_json() + "\n", "--rows")
-            self._stream = path.open("r+b")
-            self._stream.seek(0, os.SEEK_END)
-            self._lock()
+        self._file = LineFile(path, "--rows")
+        try:
+            if path.stat().st_size:
+                self._go_on(header)
+            else:
+                self._file.append(header.model_dump_json())
+        except OospecError:
+            self._file.close()
+            raise
+
+    def _go_on(self, header: Header) -> None:
+        contents = read_rows(self.path)
+        if other := differing(contents.header, header):
+            raise OospecError(
+                f"{self.path}: holds rows of another benchmark: {other}; name another file with --rows, or remove it"
+            )
+        begun = 1 + max((row.run for row in contents.rows.values()), default=0)
+        if header.runs < begun:
+            raise OospecError(f"--runs {header.runs}: {self.path} holds rows of {begun} runs; ask for as many or more")
+        self.header = contents.header.model_copy(update={"runs": header.runs})
+        self.rows = dict(contents.rows)
+        self._file.keep(contents.whole_bytes)
+        if self.header != contents.header:
+            _, rows = self._file.read().split(b"\n", 1)
+            write_atomically(self.path, self.header.model_dump_json().encode() + b"\n" + rows, "--rows")
+            replaced, self._file = self._file, LineFile(self.path, "--rows")
+            replaced.close()
 
     def add(self, row: Row) -> None:
         """Raises OospecError where the disk takes no more."""
-        try:
-            self._stream.write(row.model_dump_json(exclude_defaults=True).encode() + b"\n")
-            self._stream.flush()
-        except OSError as error:
-            raise OospecError(f"--rows {self.path}: cannot be written: {error.strerror}") from None
+        self._file.append(row.model_dump_json(exclude_defaults=True))
         self.rows[row.key] = row
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._stream.close()
-            raise OospecError(f"{self.path}: another benchmark is writing it; wait, or name another --rows") from None
 
     def __enter__(self) -> RowsFile:
         return self
@@ -218,9 +212,4 @@ class RowsFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stream.close()
-
-
-def check_rows_path(path: Path) -> None:
-    """Raises OospecError if rows cannot be written there."""
-    check_writable(path, "--rows")
+        self._file.close()

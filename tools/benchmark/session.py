@@ -9,7 +9,7 @@ from typing import Any
 from benchmark.fragments import Fragments
 from benchmark.order import method_order, request_order
 from benchmark.plan import Plan, source
-from benchmark.process import Asked
+from benchmark.process import WorkerProcess
 from benchmark.rows import Row, RowsFile
 from oospec_async.request import Request
 
@@ -21,7 +21,7 @@ class Session:
     plans: Sequence[Plan]
     requests: Sequence[Request]
     runs: int
-    workers: Mapping[str, Asked]
+    workers: Mapping[str, WorkerProcess]
     rows: RowsFile
     fragments: Fragments | None = None  # --record
     done: Callable[[Row], object] = lambda row: None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from benchmark.compare import Difference
 from benchmark.rows import Header, Row
@@ -16,14 +15,7 @@ class Figure:
     median: float
     low: float
     high: float
-
-    @property
-    def spread(self) -> float:
-        """(highest - lowest) / median."""
-        return (self.high - self.low) / self.median if self.median else 0.0
-
-    def as_json(self) -> dict[str, float]:
-        return asdict(self) | {"spread": self.spread}
+    spread: float  # (highest - lowest) / median
 
 
 @dataclass(frozen=True)
@@ -81,6 +73,16 @@ class MethodFigures:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """One method's speedups over another one."""
+
+    total_speedup: Figure
+    decode_speedup: Figure | None
+    total_ratios: Ratios
+    decode_ratios: Ratios | None
+
+
+@dataclass(frozen=True)
 class Summary:
     header: Header
     runs: int  # complete ones; 0: the first is not complete, and figures are of what is there
@@ -89,9 +91,17 @@ class Summary:
     reference: str
     baseline: str
     methods: dict[str, MethodFigures]
-    oospec_over_toolspec: dict[str, Any] | None
+    oospec_over_toolspec: Pair | None
     rounds_saved: float | None  # by the real hint, of those that a perfect one saves
     errors: list[Row]
+
+    @property
+    def over_runs(self) -> str:
+        """What figures are medians of, in words."""
+        if not self.runs:
+            return "a first run that is not complete"
+        runs = "one run" if self.runs == 1 else f"{self.runs} interleaved runs"
+        return runs + (f" (of {self.header.runs} asked for)" if self.runs < self.header.runs else "")
 
     @property
     def exit_code(self) -> int:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import is_dataclass
-from typing import Any
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.table import Table
@@ -20,34 +18,12 @@ _MOST_ROWS = 12  # of differing outputs that are shown by method
 
 
 def as_json(summary: Summary) -> str:
-    return json.dumps(
-        {
-            "format": "oospec-bench-summary/1",
-            "measured_on": summary.header.fingerprint,
-            "date": summary.header.date,
-            "runs": summary.runs,
-            "requests": summary.requests,
-            "left_out": summary.left_out,
-            "reference": summary.reference,
-            "baseline": summary.baseline,
-            "methods": _plain(summary.methods),
-            "oospec_over_toolspec": _plain(summary.oospec_over_toolspec),
-            "rounds_saved": summary.rounds_saved,
-            "errors": [row.model_dump(exclude={"measured"}) for row in summary.errors],
-        },
-        indent=1,
-        ensure_ascii=False,
-    )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Figure):
-        return value.as_json()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+    header = summary.header
+    about = {"format": "oospec-bench-summary/1", "measured_on": header.fingerprint, "date": header.date}
+    errors = [row.model_dump(exclude={"measured"}) for row in summary.errors]
+    figures = asdict(summary) | {"errors": errors}
+    del figures["header"]
+    return json.dumps(about | figures, indent=1, ensure_ascii=False)
 
 
 def show_table(table: Table) -> None:
@@ -80,7 +56,7 @@ def _table(title: str, *columns: str) -> Table:
 
 def _times(summary: Summary) -> Table:
     table = _table(
-        f"Seconds for {summary.requests} requests: median of {_runs(summary)}, ± half the distance of the extremes",
+        f"Seconds for {summary.requests} requests: median of {summary.over_runs}, ± half the distance of the extremes",
         *("method", "total", "first token", "prefill", "decode", "host", "tokens", "rounds", "per round", "same ids"),
     )
     for name, each in summary.methods.items():
@@ -161,10 +137,10 @@ def _count(summary: Summary, category: str) -> int:
 def _lines(summary: Summary) -> list[str]:
     lines = []
     if pair := summary.oospec_over_toolspec:
-        total, decode = pair["total_speedup"], pair["decode_speedup"]
+        total, decode = pair.total_speedup, pair.decode_speedup
         said = f"{total.median:.2f}× in total ({total.low:.2f}–{total.high:.2f})"
         said += f", {decode.median:.2f}× in the decode ({decode.low:.2f}–{decode.high:.2f})" if decode else ""
-        lines.append(f"Speedup of {OOSPEC} over {TOOLSPEC}: {said}; by request, total: {_ratios(pair['total_ratios'])}")
+        lines.append(f"Speedup of {OOSPEC} over {TOOLSPEC}: {said}; by request, total: {_ratios(pair.total_ratios)}")
     if summary.rounds_saved is not None:
         lines.append(
             f"Of the rounds that a perfect hint at time zero saves, the real hint saves {summary.rounds_saved:.0%}"
@@ -185,21 +161,14 @@ def _unlike(summary: Summary) -> list[str]:
     lines = []
     for name, each in summary.methods.items():
         for difference in each.differences[:_MOST_ROWS]:
-            gap = "unknown" if difference.gap is None else f"{difference.gap:.4f}"
+            margin = "unknown" if difference.margin is None else f"{difference.margin:.4f}"
             lines.append(
                 f"{name}: {difference.request} departs from {summary.reference}'s output at token "
-                f"{difference.position}, logit gap {gap} (runs {', '.join(map(str, difference.runs))})"
+                f"{difference.position}, logit gap {margin} (runs {', '.join(map(str, difference.runs))})"
             )
         if len(each.differences) > _MOST_ROWS:
             lines.append(f"{name}: {len(each.differences) - _MOST_ROWS} more; --json has them all")
     return lines
-
-
-def _runs(summary: Summary) -> str:
-    if not summary.runs:
-        return "a first run that is not complete"
-    runs = "one run" if summary.runs == 1 else f"{summary.runs} interleaved runs"
-    return runs + (f" (of {summary.header.runs} asked for)" if summary.runs < summary.header.runs else "")
 
 
 def _seconds(figure: Figure | None) -> str:

@@ -123,7 +123,7 @@ async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
     config = EngineConfig(
         target=options.target,
         sidecar=options.sidecar if spec.sidecar else None,
-        drafter=options.drafter if spec.drafter else None,
+        draft_model=options.draft_model if spec.drafter else None,
         adapter=options.adapter,
         devices=options.devices,
         dtype=options.dtype,
@@ -142,8 +142,7 @@ async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
         worker = Worker(servers, History(spec.history), spec.reuse)
         say({"note": "serving a first request by each method, not measured"})
         await worker.warm_up()
-        assert parts.setup is not None
-        say({"opened": {"line": parts.setup.line, "curve": list(parts.curve.samples)}})
+        say({"opened": {"curve": list(parts.curve.samples)}})
         async for job in jobs:
             say(await worker.answer(job))
 
@@ -177,10 +176,6 @@ async def _main(say: Say) -> None:
     spec = Spec.model_validate(await anext(jobs))
     if spec.cores:
         os.sched_setaffinity(0, spec.cores)
-    if any(name.partition("+")[0] == "generate" for name in spec.methods.values()):
-        import transformers
-
-        transformers.utils.logging.set_verbosity_error()
     await work(spec, jobs, say)
 
 

@@ -18,6 +18,7 @@ import torch
 
 from gpu_checks.base import Bench, Outcome, Preset, table
 from gpu_checks.randoms import free, random_model
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.tree import Candidate, DraftTree, VerifyCurve
@@ -44,7 +45,7 @@ class _NoText:
         return ""
 
 
-class _Adversary:
+class _Adversary(Drafter):
     """Knows the output, and drafts it with errors: cut short, wrong after a few tokens, or wrong from the start."""
 
     name = "adversary"

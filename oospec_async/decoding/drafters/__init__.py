@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oospec_async.decoding.drafters.base import Drafter
-from oospec_async.decoding.drafters.draft import ModelDraft
+from oospec_async.decoding.drafters.base import Drafter, Need
+from oospec_async.decoding.drafters.draft import ModelDrafter
 from oospec_async.decoding.drafters.hint import HintDrafter
 from oospec_async.decoding.drafters.history import History
 from oospec_async.decoding.drafters.lookup import Lookup
@@ -14,7 +14,7 @@ from oospec_async.decoding.drafters.schema import Schema
 from oospec_async.errors import OospecError
 
 DRAFTERS: dict[str, Drafter] = {
-    d.name: d for d in (Schema(), History(), Lookup(), Recycle(), HintDrafter(), ModelDraft())
+    d.name: d for d in (Schema(), History(), Lookup(), Recycle(), HintDrafter(), ModelDrafter())
 }
 
 METHODS: dict[str, tuple[str, ...]] = {
@@ -26,14 +26,9 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 
 
-def takes_hints(method: str) -> bool:
-    """Whether a method needs a sidecar. Raises OospecError as ``drafters_of`` does."""
-    return any(drafter.name == HintDrafter.name for drafter in drafters_of(method))
-
-
-def takes_chains(method: str) -> bool:
-    """Whether a method needs a drafter model. Raises OospecError as ``drafters_of`` does."""
-    return any(drafter.name == ModelDraft.name for drafter in drafters_of(method))
+def needs_of(method: str) -> frozenset[Need]:
+    """What a method needs: hints, and so a sidecar; chains, and so a draft model. Raises as ``drafters_of`` does."""
+    return frozenset().union(*(drafter.needs for drafter in drafters_of(method)))
 
 
 def drafters_of(method: str) -> Sequence[Drafter]:

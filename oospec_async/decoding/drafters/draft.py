@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import View
 
 
-class ModelDraft:
+class ModelDrafter(Drafter):
     name = "draft"
+    needs = frozenset({"chain"})
 
     def propose(self, view: View) -> list[Candidate]:
         chain = view.chain
         if not chain.tokens:
             return []
-        first, *rest = chain.chances
+        first, *rest = chain.probabilities
         survival = math.prod(rest) ** (1 / len(rest)) if rest else 1.0  # a candidate has one for all of its tokens
         return [Candidate(chain.tokens, self.name, first, survival)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import Draft, View
 from oospec_async.dialects.around import closing_left, opening_left
@@ -24,8 +25,9 @@ _OTHER_VALUE_ENDS = 0.3  # chance that a value unlike the hint's ends with the n
 _OPENERS = (1.0, 0.4)  # share of the prior by rank of the dialect
 
 
-class HintDrafter:
+class HintDrafter(Drafter):
     name = "hint"
+    needs = frozenset({"hint"})
 
     def propose(self, view: View) -> list[Candidate]:
         if view.hint is None or view.site.thinking:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import NGRAM_SIZES, Entry
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import View
@@ -11,7 +12,7 @@ _ALTERNATIVES = 2  # distinct continuations
 _PRIORS = {7: 0.7, 6: 0.65, 5: 0.6}
 
 
-class History:
+class History(Drafter):
     name = "history"
 
     def propose(self, view: View) -> list[Candidate]:

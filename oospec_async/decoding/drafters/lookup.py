@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import View
 
@@ -11,7 +12,7 @@ _SIZES = (4, 3, 2)  # n-gram sizes, longest match first
 _LENGTH = 10  # tokens drafted
 
 
-class Lookup:
+class Lookup(Drafter):
     name = "lookup"
 
     def propose(self, view: View) -> list[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import View
 
@@ -9,7 +10,7 @@ _RANKS = (0.45, 0.12, 0.06, 0.04, 0.03, 0.02, 0.02, 0.02)  # chance that the suc
 _DEPTH = 6
 
 
-class Recycle:
+class Recycle(Drafter):
     name = "recycle"
 
     def propose(self, view: View) -> list[Candidate]:

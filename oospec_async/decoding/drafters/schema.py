@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import Draft, View
 from oospec_async.dialects.around import closing_left, opening_left
@@ -25,7 +26,7 @@ _KEY_KNOWN = (At.COLON, At.VALUE, At.IN_STRING, At.IN_SCALAR)
 _STRING_ENDS = 0.3  # chance that an unknown string ends with the next token
 
 
-class Schema:
+class Schema(Drafter):
     name = "schema"
 
     def propose(self, view: View) -> list[Candidate]:

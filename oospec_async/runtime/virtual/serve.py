@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import takes_hints
+from oospec_async.decoding.drafters import needs_of
 from oospec_async.decoding.state import Setting
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
@@ -49,7 +49,7 @@ def serve(
     clock = VirtualClock()
     waves = any(script.wave is not None for script in scripts)
     device, other = build(clock, layout, waves=waves)
-    sidecar = VirtualSidecar(scripts, other, layout.sidecar, clock) if takes_hints(method) else None
+    sidecar = VirtualSidecar(scripts, other, layout.sidecar, clock) if "hint" in needs_of(method) else None
 
     def decoding(setting: Setting) -> ProfileState:
         return ProfileState(setting, scripts[setting.prompt[0]], clock)
@@ -94,7 +94,7 @@ def _request(script: Script) -> Request:
 
 
 def _check(scripts: Sequence[Script], method: str) -> None:
-    hinted = takes_hints(method)
+    hinted = "hint" in needs_of(method)
     for script in scripts:
         where = f"request {script.request!r} by {method}"
         if script.wave is not None and not hinted:

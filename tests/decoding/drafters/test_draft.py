@@ -8,7 +8,7 @@ from helpers import tiny
 from helpers.drafts import PROMPT
 from helpers.loop import setting, state_after
 from oospec_async.decoding.chain import NO_CHAIN, Chain
-from oospec_async.decoding.drafters import DRAFTERS, drafters_of, takes_chains
+from oospec_async.decoding.drafters import DRAFTERS, drafters_of, needs_of
 from oospec_async.decoding.state import DecodeState
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
@@ -18,7 +18,7 @@ def state(method: str = "draft", limit: int = 100, **more: VerifyCurve) -> Decod
     return state_after([5], setting(PROMPT, Limits(limit), method=method, **more))
 
 
-def test_a_chain_is_one_candidate_with_the_models_own_chances() -> None:
+def test_a_chain_is_one_candidate_with_the_models_own_probabilities() -> None:
     chain = Chain((7, 8, 9), (0.9, 0.8, 0.2))
     (candidate,) = DRAFTERS["draft"].propose(state().view(None, chain))
     assert candidate.tokens == (7, 8, 9)
@@ -62,8 +62,9 @@ def test_in_a_mix_the_chain_shares_the_tree_with_the_others() -> None:
     assert {"draft", "schema"} <= set(tree.sources)
 
 
-def test_methods_tell_whether_they_need_a_model() -> None:
+def test_methods_tell_what_they_need() -> None:
     assert [d.name for d in drafters_of("draft")] == ["draft"]
-    assert takes_chains("draft")
-    assert takes_chains("schema+history+recycle+draft+hint")
-    assert not takes_chains("oospec")
+    assert needs_of("draft") == {"chain"}
+    assert needs_of("schema+history+recycle+draft+hint") == {"chain", "hint"}
+    assert needs_of("oospec") == {"hint"}
+    assert not needs_of("toolspec")

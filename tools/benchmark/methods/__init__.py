@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from benchmark.methods import bounds, engine, generate
 from benchmark.methods.base import Entry
-from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
 from oospec_async.errors import OospecError
 
 METHODS: dict[str, Entry] = {
@@ -25,9 +24,5 @@ def find(name: str) -> tuple[Entry, str]:
         return METHODS[head], argument
     try:
         return engine.entry(name), ""
-    except OospecError:
-        if name in ENGINE_METHODS or "+" in name.removeprefix("generate"):
-            raise  # it says which drafter is unknown
-    raise OospecError(
-        f"method {name!r}: unknown; use {', '.join([*METHODS, *ENGINE_METHODS])}, or drafters joined by +"
-    )
+    except OospecError as error:
+        raise OospecError(f"{error}; the benchmark's own methods are {', '.join(METHODS)}") from None

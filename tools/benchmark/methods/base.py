@@ -65,9 +65,9 @@ class Entry:
     """A method. ``open`` is called in a worker, with what follows ``:`` in the method's name (empty without)."""
 
     open: Open
-    about: str  # one line for --help and the documentation
+    about: str = ""  # one line for --help
     needs_sidecar: bool = False
-    needs_drafter: bool = False
+    needs_draft_model: bool = False
     by_engine: bool = False  # its prompts are read by our engine, which can reuse what it has read
     after: tuple[str, ...] = ()  # needs the request's output, as one of these methods has given it
     takes_argument: bool = False

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from benchmark.methods.base import Context, Entry, Served, Server
 from benchmark.methods.engine import EngineServer
@@ -21,16 +20,17 @@ _METHOD = "oospec"
 
 
 class KnownHint:
-    """A SidecarPort that publishes a given hint before the prefill begins; for no hint it publishes nothing."""
+    """A SidecarPort that publishes a request's hint before the prefill begins; where there is none, nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, hints: Mapping[str, Hint]) -> None:
+        """``hints``: by the request's id."""
         block = memoryview(bytearray(CHANNEL_SIZE))
         self.reader, self._writer = HintReader(block), HintWriter(block)
-        self.hint: Hint | None = None
+        self.hints = hints
 
     async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
-        if self.hint is not None:
-            self._writer.publish(address, self.hint, time.monotonic_ns())
+        if (hint := self.hints.get(request.id)) is not None:
+            self._writer.publish(address, hint, time.monotonic_ns())
         return None
 
     async def close(self) -> None:
@@ -61,31 +61,21 @@ def perfect_hint(text: str, request: Request, *, thinking: bool = False) -> Hint
     return Hint(tuple(calls)) if calls else None
 
 
-class PerfectServer:
-    """The engine with a KnownHint made from the request's own output."""
+class PerfectServer(EngineServer):
+    """The engine with a hint made from the request's own output."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._sidecar = KnownHint()
-        self._engine = EngineServer(replace(parts, sidecar=self._sidecar), _METHOD)
-
-    def forget(self) -> None:
-        self._engine.forget()
-
-    @property
-    def history(self) -> Any:
-        return self._engine.history
-
-    def recall(self, history: Any) -> None:
-        self._engine.recall(history)
+        self._parts, self._sidecar = parts, KnownHint({})
+        super().__init__(replace(parts, sidecar=self._sidecar), _METHOD)
 
     async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
         parts = self._parts
         ended = known[-1:] and known[-1] in parts.target.end_tokens
         text = parts.codec.decode(known[:-1] if ended else known)
         before = parts.codec.decode(parts.prompts.ids(request)[-16:])
-        self._sidecar.hint = perfect_hint(text, request, thinking=before.rstrip().endswith(THINK))
-        return await self._engine.serve(request, known)
+        hint = perfect_hint(text, request, thinking=before.rstrip().endswith(THINK))
+        self._sidecar.hints = {request.id: hint} if hint is not None else {}
+        return await super().serve(request, known, trace=trace)
 
 
 def _zero(context: Context, argument: str) -> Server:

@@ -11,7 +11,7 @@ from benchmark.methods.base import Context, Entry, Served, Server
 from benchmark.options import Options
 from benchmark.rows import HintRow, Measured
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import takes_chains, takes_hints
+from oospec_async.decoding.drafters import needs_of
 from oospec_async.errors import OospecError
 from oospec_async.record import make_trace
 from oospec_async.request import Request
@@ -23,22 +23,21 @@ from oospec_async.trace import Trace
 
 def entry(method: str) -> Entry:
     """Raises OospecError for what is neither a method of the engine nor a mix of drafters."""
-    needs_sidecar, drafter = takes_hints(method), takes_chains(method)
+    needs = needs_of(method)
 
     def open_(context: Context, argument: str) -> Server:
         return EngineServer(context.parts, method)
 
     def check(argument: str, options: Options) -> None:
-        if drafter and options.drafter is None:
-            raise OospecError(f"method {method!r} drafts with a model; name one with --drafter")
+        if "chain" in needs and options.draft_model is None:
+            raise OospecError(f"method {method!r} drafts with a model; name one with --draft-model")
 
     return Entry(
         open_,
-        about="of the engine",
-        needs_sidecar=needs_sidecar,
-        needs_drafter=drafter,
+        needs_sidecar="hint" in needs,
+        needs_draft_model="chain" in needs,
         by_engine=True,
-        traced=not drafter,  # a trace has no place for a drafter model's times
+        traced="chain" not in needs,  # a trace has no place for a draft model's times
         check=check,
     )
 

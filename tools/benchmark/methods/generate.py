@@ -41,8 +41,11 @@ class GenerateServer:
 
     def __init__(self, parts: Parts, assistant: Any = None, **options: Any) -> None:
         """``options`` are given to ``generate``; ``assistant`` is the model among them, if there is one."""
+        import transformers
+
+        transformers.utils.logging.set_verbosity_error()
         self._parts = parts
-        self._model: Any = parts.target.model.model  # type: ignore[attr-defined]  # the wrapped causal LM
+        self._model = _causal_lm(parts)
         self._options = options | ({"assistant_model": assistant} if assistant is not None else {})
         self._assistant = assistant
         # transformers adapts the number of drafted tokens from request to request, in here.
@@ -98,6 +101,11 @@ class GenerateServer:
         )
 
 
+def _causal_lm(parts: Parts) -> Any:
+    """The model that the target wraps."""
+    return parts.target.model.model  # type: ignore[attr-defined]
+
+
 def _plain(context: Context, argument: str) -> Server:
     return GenerateServer(context.parts)
 
@@ -113,7 +121,7 @@ def _assisted(context: Context, argument: str) -> Server:
     options = context.options
     name = options.assistant(argument)
     assert name is not None  # checked
-    target = context.parts.target.model.model  # type: ignore[attr-defined]
+    target = _causal_lm(context.parts)
     loaded = load(resolve(name).path, name=name, dtype=options.dtype, device=str(target.device))
     ours = load_tokenizer(resolve(options.target).path, options.target)
     if target.config.get_text_config().vocab_size != loaded.model.config.get_text_config().vocab_size:
