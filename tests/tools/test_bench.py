@@ -25,7 +25,7 @@ from oospec_async.trace import check_trace, read_trace
 command: Any = bench.module("")
 order: Any = bench.module("order")
 
-METHODS = ("generate", "ar", "toolspec", "oospec", "oospec@zero", "oospec@never")
+METHODS = ("generate", "ar", "toolspec", "oospec", "oospec@perfect", "oospec@never")
 QUESTIONS = ("What is the weather in Paris?", "Where is my order?", "What time is it?")
 STOP_AFTER = 2 * len(METHODS) + 4  # rows: in the third request of run 0
 

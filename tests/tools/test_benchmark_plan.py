@@ -58,7 +58,7 @@ def test_what_shares_a_process_and_what_does_not() -> None:
         ("ar/both", {"pair": "cpu:1,cpu:1"}, "/both joins two pinned cores"),
         ("ar/both", {"pair": "cpu"}, "/both joins two pinned cores"),
         ("generate/reuse", {}, "/reuse is the engine's, and generate is not"),
-        ("oospec@zero,toolspec", {}, "'oospec@zero': is made from a plain output; add ar or generate"),
+        ("oospec@perfect,toolspec", {}, "'oospec@perfect': is made from a plain output; add ar or generate"),
         ("draft", {}, "method 'draft' drafts with a model; name one with --draft-model"),
         ("generate+assistant", {}, "name its model with --assistant"),
         ("generate+assistant", {"assistants": ("x/one", "y/two")}, "--assistant gives .*:one, .*:two; name one"),
@@ -92,10 +92,10 @@ def test_every_method_follows_every_other_one_equally_often(count: int, start: i
 
 @given(st.integers(0, 40))
 def test_a_perfect_hint_has_its_output_before_it(turn: int) -> None:
-    plans = plan.plan(["generate", "oospec@zero", "ar", "pld"], options())
+    plans = plan.plan(["generate", "oospec@perfect", "ar", "pld"], options())
     names = [each.name for each in order.method_order(plans, turn, first_run=True)]
-    assert names.index("ar") < names.index("oospec@zero")
-    assert sorted(names) == ["ar", "generate", "oospec@zero", "pld"]
+    assert names.index("ar") < names.index("oospec@perfect")
+    assert sorted(names) == ["ar", "generate", "oospec@perfect", "pld"]
 
 
 def test_requests_are_shuffled_by_the_number_of_the_run() -> None:

@@ -147,13 +147,13 @@ def test_only_one_process_writes_a_file(tmp_path: Path) -> None:
 
 def test_a_history_is_found_again_for_its_place_and_no_other(tmp_path: Path) -> None:
     kept = history.History(tmp_path / "state")
-    kept.save("oospec@zero", 0, 1, {"a": 1})
-    kept.save("oospec@zero", 0, 2, {"a": 2})  # a process that dies now has either row on disk, and both states
-    assert kept.load("oospec@zero", 0, 1) == {"a": 1}
-    assert kept.load("oospec@zero", 0, 2) == {"a": 2}
+    kept.save("oospec@perfect", 0, 1, {"a": 1})
+    kept.save("oospec@perfect", 0, 2, {"a": 2})  # a process that dies now has either row on disk, and both states
+    assert kept.load("oospec@perfect", 0, 1) == {"a": 1}
+    assert kept.load("oospec@perfect", 0, 2) == {"a": 2}
     for run, count in ((0, 3), (1, 1), (0, 4)):
         with pytest.raises(OospecError, match="name another --rows"):
-            kept.load("oospec@zero", run, count)
+            kept.load("oospec@perfect", run, count)
 
 
 # Protocol 4: a function by its name, called with a string.

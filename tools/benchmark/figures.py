@@ -17,7 +17,7 @@ from oospec_async.summary import known_mean, known_median
 
 REFERENCE, BASELINE = "generate", "ar"  # whose ids count, and whose times; the first method where they are not there
 PLAIN = (REFERENCE, BASELINE)  # the faster of them is what a user has today
-TOOLSPEC, OOSPEC, PERFECT = "toolspec", "oospec", "oospec@zero"
+TOOLSPEC, OOSPEC, PERFECT = "toolspec", "oospec", "oospec@perfect"
 _TIMES = ("total_seconds", "first_token_seconds", "prefill_seconds", "decode_seconds", "host_seconds")
 
 Value = Callable[[Measured], float]

@@ -67,7 +67,7 @@ DEFAULT_METHODS = (
     "toolspec",
     "oospec",
     "toolspec/both",
-    "oospec@zero",
+    "oospec@perfect",
     "oospec@never",
 )
 

@@ -10,7 +10,7 @@ METHODS: dict[str, Entry] = {
     "generate": generate.PLAIN,
     "generate+lookup": generate.LOOKUP,
     "generate+assistant": generate.ASSISTED,
-    "oospec@zero": bounds.ZERO,
+    "oospec@perfect": bounds.PERFECT,
     "oospec@never": bounds.NEVER,
 }
 

@@ -78,7 +78,7 @@ class PerfectServer(EngineServer):
         return await super().serve(request, known, trace=trace)
 
 
-def _zero(context: Context, argument: str) -> Server:
+def _perfect(context: Context, argument: str) -> Server:
     return PerfectServer(context.parts)
 
 
@@ -88,8 +88,8 @@ def _never(context: Context, argument: str) -> Server:
     return EngineServer(replace(context.parts, sidecar=Unseen(sidecar)), _METHOD)
 
 
-ZERO = Entry(
-    _zero,
+PERFECT = Entry(
+    _perfect,
     about="a perfect hint, there from the start: what oospec could be at best",
     by_engine=True,
     after=("ar", "generate"),
