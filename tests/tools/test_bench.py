@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +86,14 @@ def finished(folder: Path) -> Path:
     more = ("--rows", str(rows), "--record", str(trace))
     process = subprocess.Popen(
         [sys.executable, "-c", STOPPING, *arguments(folder, *more)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     with process:
         assert process.stdout is not None
-        told = [line.split() for line in iter(process.stdout.readline, "stopped\n") if line]
-        workers = [int(words[1]) for words in told if words[0] == "worker"]
+        assert process.stderr is not None
+        told = list(takewhile(lambda line: line != "stopped\n", process.stdout))
+        assert process.poll() is None, process.stderr.read()
+        workers = [int(line.split()[1]) for line in told if line.startswith("worker ")]
         sidecars = [pid for worker in workers for pid in children(worker)]
         assert (len(workers), len(sidecars)) == (1, 1)
         process.send_signal(signal.SIGKILL)
