@@ -33,12 +33,16 @@ class Hint:
 def encode_hint(hint: Hint) -> bytes:
     """The payload: values only, without version or addressing (those belong to the channel's message).
 
-    A flat list: of each call the function, its arguments, and what is left out, if anything is.
+    A flat list: of each call the function (unless it is that of the call before), its arguments, and what is left out,
+    if anything is.
     """
     items: list[Json] = []
+    function = None
     for call in hint.calls:
-        items += [call.function, call.arguments]
+        items += [call.function] if call.function != function else []
+        items += [call.arguments]
         items += [sorted(call.omitted)] if call.omitted else []
+        function = call.function
     return json.dumps(items, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -49,7 +53,7 @@ def decode_hint(payload: bytes, version: int, tools: Sequence[Tool]) -> Hint | N
     """
     try:
         raw = json.loads(payload.decode("utf-8"))
-        calls = [call for items in _by_call(raw) if (call := _call(items, tools)) is not None]
+        calls = [call for parts in _by_call(raw) if (call := _call(*parts, tools)) is not None]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return Hint(tuple(calls), version) if calls else None
@@ -58,29 +62,26 @@ def decode_hint(payload: bytes, version: int, tools: Sequence[Tool]) -> Hint | N
 _MOST_CALLS = 16
 
 
-def _by_call(raw: Json) -> list[list[Json]]:
-    """The items of a flat list, those of each call together: a call begins with a string."""
-    calls: list[list[Json]] = []
+def _by_call(raw: Json) -> list[tuple[str, dict[str, Json], list[Json]]]:
+    """Function, arguments and what is left out, of each call in a flat list; what is none of these is passed over."""
+    calls: list[tuple[str, dict[str, Json], list[Json]]] = []
+    function = ""
     for item in raw if isinstance(raw, list) else ():
         if isinstance(item, str):
-            if len(calls) == _MOST_CALLS:
-                break
-            calls.append([item])
-        elif calls:
-            calls[-1].append(item)
+            function = item
+        elif isinstance(item, dict) and len(calls) < _MOST_CALLS:
+            calls.append((function, item, []))
+        elif isinstance(item, list) and calls:
+            calls[-1][2].extend(item)
     return calls
 
 
-def _call(item: list[Json], tools: Sequence[Tool]) -> CallHint | None:
-    if len(item) not in (2, 3):
-        return None
-    function, arguments = item[0], item[1]
+def _call(function: str, arguments: dict[str, Json], omitted: Sequence[Json], tools: Sequence[Tool]) -> CallHint | None:
     tool = next((tool for tool in tools if tool.name == function), None)
-    if tool is None or not isinstance(arguments, dict):
+    if tool is None:
         return None
     names = {slot.name for slot in tool.slots}
     known = {key: value for key, value in arguments.items() if key in names and writable(value)}
-    omitted = item[2] if len(item) == 3 and isinstance(item[2], list) else []
     return CallHint(tool.name, known, frozenset(o for o in omitted if isinstance(o, str) and o in names - known.keys()))
 
 
