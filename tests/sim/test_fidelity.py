@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.sim_traces import PLAIN, observed, random_requests, request, trace
+from helpers.sim_traces import PLAIN, Made, observed, random_requests, request, trace
 from oospec_async.errors import OospecError
 from oospec_async.trace import Trace, write_trace
 from sim.costs import Costs
@@ -22,6 +22,7 @@ from sim.scenario import scenario_of
 from sim.simulator import Simulator
 
 SLOW = replace(PLAIN, step=0.02)
+LONG_PREFILLS = replace(SLOW, prefill_token=0.001)  # in which waves end, whole
 
 
 def seen(seed: int, device: str | None = None, noise: float = 0.05) -> Recording:
@@ -86,9 +87,9 @@ def test_prefills_belong_to_the_runs_of_a_request_in_their_order() -> None:
     assert recorded_prefills(Recording(timed)) == {("r", "oospec"): 0.1, ("r", "toolspec"): 0.2}
 
 
-def colocated(target: float, sidecar: float) -> Trace:
+def colocated(target: float, sidecar: float, device: Made = SLOW) -> Trace:
     """As recorded where both models slow each other so."""
-    made = trace(random_requests(24, 5, SLOW), SLOW)
+    made = trace(random_requests(24, 5, device), device)
     text = f"shared-fair:target_slowdown={target},sidecar_slowdown={sidecar}"
     served = Simulator(Recording(made)).replay(scenario_of({"placement": text})).served
     from helpers import sim_traces
@@ -97,10 +98,11 @@ def colocated(target: float, sidecar: float) -> Trace:
     return made.model_copy(update={"requests": runs})
 
 
+@pytest.mark.parametrize("device", [SLOW, LONG_PREFILLS])
 @pytest.mark.parametrize(("target", "sidecar"), [(1.0, 1.0), (1.3, 1.8), (2.0, 2.0)])
-def test_interference_is_found_as_it_was_made(target: float, sidecar: float) -> None:
-    costs = Costs(Recording(trace(random_requests(24, 5, SLOW), SLOW)))
-    found = measure_interference(Recording(colocated(target, sidecar)), costs)
+def test_interference_is_found_as_it_was_made(target: float, sidecar: float, device: Made) -> None:
+    costs = Costs(Recording(trace(random_requests(24, 5, device), device)))
+    found = measure_interference(Recording(colocated(target, sidecar, device)), costs)
     assert found.slowdown[0] == pytest.approx(target, rel=0.05)
     assert found.slowdown[1] == pytest.approx(sidecar, rel=0.05)
 
