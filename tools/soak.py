@@ -37,7 +37,7 @@ GROWTH = 0.02  # of the memory of all processes, from the first footprint to the
 
 @dataclass(frozen=True)
 class Result:
-    """``closed``: when the engine is closed, what is held by this process alone; ``left``: processes still there."""
+    """``closed``: when the engine is closed, what this process alone holds; ``left``: processes begun and not ended."""
 
     soak: Soak
     hints: int
@@ -80,7 +80,7 @@ def broken(result: Result) -> list[str]:
 
 async def soak(requests: int, hints: int, seed: int, progress: Progress) -> Result:
     """Raises OospecError if the engine cannot be opened, or its sidecar does not come back."""
-    start = time.monotonic()
+    start, before = time.monotonic(), set(descendants(os.getpid()))
     torch.set_num_threads(1)  # of more, two processes on few cores wait for each other
     making = progress.add_task("making models", total=1)
     with tempfile.TemporaryDirectory() as folder:
@@ -100,7 +100,7 @@ async def soak(requests: int, hints: int, seed: int, progress: Progress) -> Resu
                 engine, made, hints, seed, lambda n: progress.update(tasks[1], completed=n)
             )
             done.wrong += wrong
-        closed, left = footprint(), len(descendants(os.getpid()))
+        closed, left = footprint(), len(set(descendants(os.getpid())) - before)
     return Result(done, sent, opened, closed, left, time.monotonic() - start)
 
 
