@@ -38,6 +38,7 @@ from oospec_async.files import check_writable, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.devices import default_devices, parse_devices
+from oospec_async.terminal import note
 
 
 def read_all(
@@ -67,16 +68,12 @@ def conclude(path: Path, as_json_: bool, picture: Path | None, err: Console) -> 
     summary = summarise(read_rows(path))
     if picture is not None:
         draw(summary, picture)
-        _note(err, f"picture: {picture}")
+        note(err, f"picture: {picture}")
     if as_json_:
         click.echo(as_json(summary))
     else:
         show(summary)
     return summary.exit_code
-
-
-def _note(err: Console, line: str) -> None:
-    err.print(line, style="dim", soft_wrap=True, markup=False, highlight=False)
 
 
 def _output_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -179,9 +176,9 @@ def run(
     )
     err = Console(stderr=True)
     try:
-        measure(options, plans, asked, header, rows, record, err, lambda line: _note(err, line))
+        measure(options, plans, asked, header, rows, record, err)
     except KeyboardInterrupt:
-        _note(err, f"{rows}: holds the rows so far; the same command goes on from there")
+        note(err, f"{rows}: holds the rows so far; the same command goes on from there")
         raise
     return conclude(rows, as_json_, picture, err)
 

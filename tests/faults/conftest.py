@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvloop
 
 from faults.preloaded import Preloaded, preloaded
 from helpers import tiny
 from helpers.command import model_folder
-from helpers.stubs import Run
+from helpers.loops import run
+
+__all__ = ["run"]
 
 REQUESTS = 4
 
@@ -43,14 +42,3 @@ def live(model: Path, requests: Path) -> list[object]:
     """Arguments of a run of all requests, sidecar included."""
     models = ["--target", model, "--sidecar", model, "--adapter", "none", "--devices", "cpu", "--dtype", "float32"]
     return ["--live", requests, *models]
-
-
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Runs a coroutine to its end on a fresh event loop."""
-
-    def run_on_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        with asyncio.Runner(loop_factory=request.param) as runner:
-            return runner.run(coroutine)
-
-    return run_on_loop

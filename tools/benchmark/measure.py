@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,9 +19,8 @@ from benchmark.rows import Header, RowsFile
 from benchmark.session import Session
 from benchmark.worker import Spec
 from oospec_async.request import Request
+from oospec_async.terminal import note
 from oospec_async.trace import write_trace
-
-Note = Callable[[str], None]
 
 _BARS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 _COLUMNS = (*_BARS, TimeElapsedColumn(), TimeRemainingColumn())
@@ -34,9 +34,9 @@ def measure(
     path: Path,
     record: Path | None,
     err: Console,
-    note: Note,
 ) -> None:
     """Serve what the rows file ``path`` does not hold yet, and write the trace. Raises OospecError."""
+    tell = functools.partial(note, err)
     history = path.with_name(path.name + ".state")
     fragments = Fragments(history / "trace.jsonl")
     with contextlib.ExitStack() as stack:
@@ -44,11 +44,11 @@ def measure(
         begun = path.exists() and path.stat().st_size > 0
         rows = stack.enter_context(RowsFile(path, header)) if begun else None
         if rows is not None and len(rows.rows) == header.expected:
-            note(f"{path}: all {header.expected} rows are there; ask for more --runs, or remove it to measure anew")
+            tell(f"{path}: all {header.expected} rows are there; ask for more --runs, or remove it to measure anew")
         else:
             history.mkdir(exist_ok=True)
             curves = dict(rows.header.curves) if rows is not None else {}
-            workers = _open(options, plans, history, curves, note, stack)
+            workers = _open(options, plans, history, curves, tell, stack)
             if rows is None:
                 fragments.clear()
                 rows = stack.enter_context(RowsFile(path, header.model_copy(update={"curves": curves})))
@@ -67,7 +67,7 @@ def measure(
             traced = {each.name for each in plans if each.traced}
             served = [row for row in rows.rows.values() if row.run == 0 and row.method in traced]
             write_trace(join(served, fragments.read()), record)
-            note(f"trace: {record}")
+            tell(f"trace: {record}")
 
 
 def _open(
@@ -75,7 +75,7 @@ def _open(
     plans: Sequence[Plan],
     history: Path,
     curves: dict[str, list[tuple[int, float]]],
-    note: Note,
+    tell: Callable[[str], None],
     stack: contextlib.ExitStack,
 ) -> dict[str, WorkerProcess]:
     """Start every worker, by its name. ``curves``: those that are known; the others are added."""
@@ -93,9 +93,9 @@ def _open(
             curve=curves.get(name),
             history=history,
         )
-        note(f"worker {name}: {', '.join(spec.methods)}")
+        tell(f"worker {name}: {', '.join(spec.methods)}")
         log = history / f"worker-{len(workers)}.log"
-        workers[name] = stack.enter_context(WorkerProcess(spec, lambda line: note(f"  {line}"), log))
+        workers[name] = stack.enter_context(WorkerProcess(spec, lambda line: tell(f"  {line}"), log))
         # One after the other: each measures what a round costs.
         curves[name] = [(size, seconds) for size, seconds in workers[name].opened()["curve"]]
     return workers
