@@ -137,6 +137,12 @@ class Request(BaseModel):
     stop: tuple[str, ...] = ()
     id: str = ""
     tools_in_prompt: bool = False  # the messages already describe the tools; they are not given to the chat template
+    chat_template_kwargs: dict[str, Json] = Field(default_factory=dict)  # such as {"enable_thinking": false}
+
+    @field_validator("chat_template_kwargs", mode="before")
+    @classmethod
+    def _absent_means_empty(cls, value: Json) -> Json:
+        return {} if value is None else value
 
     @field_validator("tools", mode="before")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -34,26 +35,33 @@ class Prompts:
         self._tokenizer = tokenizer
         self._codec = TokenizerCodec(tokenizer)
         self._name = name
+        self._taken = frozenset(inspect.signature(tokenizer.apply_chat_template).parameters)
         self._takes_tools = takes_tools(self._render)
         read = dialect_from_template(self._render) or _DEFAULT
         others = [dialect for dialect in NAMED.values() if dialect.opener != read.opener]
         # Models fall back on a fenced block more often than on any other form that they were not asked for.
         self.dialects: tuple[Dialect, ...] = (read, *sorted(others, key=lambda dialect: dialect.name != "fenced"))
 
-    def _render(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], prompt: bool) -> str:
+    def _render(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], prompt: bool, /, **more: Json
+    ) -> str:
         text: str = self._tokenizer.apply_chat_template(
-            messages, tools=tools or None, tokenize=False, add_generation_prompt=prompt
+            messages, tools=tools or None, tokenize=False, add_generation_prompt=prompt, **more
         )
         return text
 
     def text(self, request: Request) -> str:
-        """The prompt. Raises OospecError if the template refuses the messages."""
+        """The prompt. Raises OospecError if the template refuses the messages, or cannot be given what is for it."""
+        if taken := sorted(self._taken & request.chat_template_kwargs.keys()):
+            raise OospecError(
+                f"request {request.id!r}: chat_template_kwargs: {taken[0]!r} is no template variable; remove it"
+            )
         messages = [_for_templates(message.model_dump(exclude_none=True)) for message in request.messages]
         tools = [] if request.tools_in_prompt else [tool.as_openai() for tool in request.tools]
         if tools and not self._takes_tools:
             messages, tools = _described(messages, request.tools), []
         try:
-            text = self._render(messages, tools, True)
+            text = self._render(messages, tools, True, **request.chat_template_kwargs)
             text.encode()
         except Exception as error:  # jinja2 raises what the template's author chose
             reason = " ".join(str(error).split())

@@ -104,10 +104,19 @@ def test_earlier_calls_and_their_results_reach_the_template() -> None:
     assert "12:00" in text
 
 
+def test_what_is_not_for_the_template_is_refused() -> None:
+    asked = tiny.request(id="r8", chat_template_kwargs={"enable_thinking": False, "tokenize": True})
+    with pytest.raises(OospecError, match=r"^request 'r8': chat_template_kwargs: 'tokenize' is no template variable"):
+        Prompts(tiny.tokenizer(), "m").text(asked)
+
+
 def test_qwen3_and_llama_prompts() -> None:
     qwen = Prompts(real.tokenizer("qwen3"), "qwen3")
     assert qwen.dialects[0].opener == "<tool_call>\n"
     assert "# Tools" in qwen.text(tiny.request())
+    silent = tiny.request(chat_template_kwargs={"enable_thinking": False})
+    assert qwen.text(tiny.request()).endswith("<|im_start|>assistant\n")
+    assert qwen.text(silent).endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
     llama = Prompts(real.tokenizer("llama3_1"), "llama")
     assert "You can call functions." in llama.text(tiny.request())
     ids = llama.ids(tiny.request())
