@@ -39,6 +39,32 @@ def prepare(name: str, path: Path, limit: int | None, max_new_tokens: int | None
     return requests
 
 
+def share_tools(requests: Sequence[Object], size: int, notes: Notes) -> list[Object]:
+    """Each ``size`` requests in turn with the tools of all of them, as an agent sends the same list every time.
+
+    A request that has another tool by a name that is in the list already is left out. Raises OospecError for a
+    request whose tools are part of its text.
+    """
+    shared: list[Object] = []
+    group: list[Object] = []
+    tools: dict[str, Object] = {}
+    for request in requests:
+        if request.get("tools_in_prompt"):
+            raise OospecError(
+                f"--share-tools: request {request['id']!r} has its tools in its text; leave the option out"
+            )
+        own = {tool["function"]["name"]: tool for tool in request["tools"]}
+        if any(tools.get(name, tool) != tool for name, tool in own.items()):
+            notes.add("tool is not the one of this name in the shared list: request left out", request["id"])
+            continue
+        tools |= own
+        group.append(request)
+        if len(group) == size:
+            shared += [{**each, "tools": list(tools.values())} for each in group]
+            group, tools = [], {}
+    return shared + [{**each, "tools": list(tools.values())} for each in group]
+
+
 def write(text: str, out: Path | None) -> None:
     """Write a whole file or nothing; without a path, to stdout. Raises OospecError."""
     if out is not None:
@@ -63,8 +89,20 @@ def write(text: str, out: Path | None) -> None:
 @click.option("--limit", type=click.IntRange(min=1), help="Take the first so many rows.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write here, whole or not at all; default: stdout.")
 @click.option("--max-new-tokens", type=click.IntRange(min=1), help="A limit to write into every request.")
+@click.option(
+    "--share-tools",
+    "size",
+    type=click.IntRange(min=2),
+    help="Give each so many requests in turn the tools of them all.",
+)
 def command(
-    format_: str, source: Path, category: str | None, limit: int | None, out: Path | None, max_new_tokens: int | None
+    format_: str,
+    source: Path,
+    category: str | None,
+    limit: int | None,
+    out: Path | None,
+    max_new_tokens: int | None,
+    size: int | None,
 ) -> None:
     """Turn rows of a public tool-calling set into requests, one JSON object a line.
 
@@ -75,6 +113,8 @@ def command(
     if out is not None and same_file(out, path):
         raise OospecError(f"{out}: is the source itself; name another file to write to")
     requests = prepare(format_, path, limit, max_new_tokens, notes)
+    if size is not None:
+        requests = share_tools(requests, size, notes)
     write("".join(json.dumps(request, ensure_ascii=False) + "\n" for request in requests), out)
     for line in notes.lines():
         print(f"note: {line}", file=sys.stderr)

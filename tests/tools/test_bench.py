@@ -139,27 +139,47 @@ def test_times_and_hints_are_told(finished: Path) -> None:
             assert measured["rounds"] == len(measured["tokens"]) - 1
 
 
-def test_what_a_method_has_learned_is_there_after_the_stop(finished: Path, folder: Path) -> None:
-    """Rounds of toolspec depend on its memory: they are those of an engine that nobody has stopped."""
-    head, *rows = bench.lines(finished)
-    seen = {(row["run"], row["request"]): row["measured"] for row in rows if row["method"] == "toolspec"}
+def effort(path: Path, method: str) -> dict[tuple[int, str], tuple[int, int]]:
+    """Rounds and drafted tokens of a method's rows, by run and request."""
+    rows = [row for row in bench.lines(path)[1:] if row["method"] == method]
+    return {(row["run"], row["request"]): (row["measured"]["rounds"], row["measured"]["drafted"]) for row in rows}
 
-    async def uninterrupted() -> dict[tuple[int, str], tuple[int, int]]:
-        rounds = {}
+
+def effort_of_an_engine(path: Path, folder: Path, *, cold: bool = False) -> dict[tuple[int, str], tuple[int, int]]:
+    """The same of toolspec, by an engine that serves both runs at once. ``cold``: forgetting before each request."""
+    curve = bench.lines(path)[0]["curves"]["main"]
+
+    async def serve() -> dict[tuple[int, str], tuple[int, int]]:
+        found = {}
         config = EngineConfig(
             target=str(folder / "tiny-llama"), sidecar=None, devices="cpu", dtype="float32", method="toolspec"
         )
         async with Engine.open(config) as opened:
-            curve = type(opened.parts.curve)(tuple(map(tuple, head["curves"]["main"])))
-            engine = Engine(replace(opened.parts, curve=curve))
+            measured = type(opened.parts.curve)(tuple(map(tuple, curve)))
+            engine = Engine(replace(opened.parts, curve=measured))
             for run in (0, 1):
                 engine.forget()
                 for request in order.request_order(requests(folder), run):
+                    if cold:
+                        engine.forget()
                     metrics = (await engine.generate(request)).metrics
-                    rounds[run, request.id] = (metrics.rounds, metrics.drafted)
-        return rounds
+                    found[run, request.id] = (metrics.rounds, metrics.drafted)
+        return found
 
-    assert {key: (each["rounds"], each["drafted"]) for key, each in seen.items()} == asyncio.run(uninterrupted())
+    return asyncio.run(serve())
+
+
+def test_what_a_method_has_learned_is_there_after_the_stop(finished: Path, folder: Path) -> None:
+    """Rounds of toolspec depend on its memory: they are those of an engine that nobody has stopped."""
+    assert effort(finished, "toolspec") == effort_of_an_engine(finished, folder)
+
+
+def test_a_cold_method_knows_of_no_other_request(finished: Path, folder: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    assert command.main(arguments(folder, "--rows", str(rows), methods=("toolspec/cold",))) == 0
+    cold = effort_of_an_engine(rows, folder, cold=True)
+    assert effort(rows, "toolspec/cold") == cold
+    assert cold != effort_of_an_engine(rows, folder)
 
 
 def test_the_trace_of_the_first_run_is_whole(finished: Path, folder: Path) -> None:

@@ -425,3 +425,21 @@ def test_the_script_writes_utf_8_in_any_locale_and_bears_a_closed_pipe(tmp_path:
     assert first["messages"][0]["content"].startswith("Wie groß")
     assert process.returncode == 0
     assert "Traceback" not in err
+
+
+def test_shared_tools_are_those_of_the_group_and_a_second_one_of_a_name_is_left_out(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    height, other = {**AREA, "name": "height"}, {**AREA, "description": "Another."}
+    functions = {"a": [AREA], "b": [other, height], "c": [height], "d": [other], "e": [other]}
+    source = bfcl(tmp_path, [question(id=name, function=tools) for name, tools in functions.items()])
+    requests, err = made(capfdbinary, "bfcl", source, "--share-tools", 2)
+    listed = {request["id"]: [tool["function"] for tool in request["tools"]] for request in requests}
+    assert listed == {"a": [AREA, height], "c": [AREA, height], "d": [other], "e": [other]}
+    assert "1 x tool is not the one of this name in the shared list: request left out (first: b)" in err
+
+
+def test_tools_in_the_text_cannot_be_shared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "level-1.jsonl").write_bytes(lines(dialogue(WATER)))
+    message = refused(capsys, "api-bank", tmp_path / "level-1.jsonl", "--share-tools", 2)
+    assert message == "--share-tools: request 'Water-level-1-1-3' has its tools in its text; leave the option out"

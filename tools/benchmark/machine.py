@@ -55,7 +55,9 @@ def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Requ
     drafter = options.draft_model if any(plan.entry.needs_draft_model for plan in plans) else None
     adapter = find_adapter(options.adapter, options.sidecar) if sidecar else None
     return {
-        "requests": hashlib.sha256("\n".join(each.model_dump_json() for each in requests).encode()).hexdigest(),
+        "requests": hashlib.sha256(
+            "\n".join(each.model_dump_json(exclude_defaults=True) for each in requests).encode()
+        ).hexdigest(),
         "target": _weights(options.target),
         "sidecar": _weights(options.sidecar) if sidecar else None,
         "adapter": describe(adapter) if adapter is not None else None,

@@ -23,6 +23,7 @@ class Plan:
     devices: str
     cores: tuple[int, ...] = ()
     reuse: bool = False
+    cold: bool = False  # what earlier requests have left is dropped before each one
 
     @property
     def worker(self) -> str:
@@ -56,7 +57,12 @@ def _reuse(plan: Plan) -> Plan:
     return replace(plan, reuse=True)
 
 
-SUFFIXES: dict[str, Callable[[Plan], Plan]] = {"both": _both, "reuse": _reuse}
+def _cold(plan: Plan) -> Plan:
+    """Every request is the first one: nothing is learned from the others."""
+    return replace(plan, cold=True)
+
+
+SUFFIXES: dict[str, Callable[[Plan], Plan]] = {"both": _both, "reuse": _reuse, "cold": _cold}
 
 DEFAULT_METHODS = (
     "generate",
@@ -115,4 +121,6 @@ def _planned(name: str, options: Options) -> Plan:
             known = ", ".join(f"/{each}" for each in SUFFIXES)
             raise OospecError(f"method {name!r}: suffix '/{suffix}' is unknown or there twice; suffixes are {known}")
         planned = SUFFIXES[suffix](planned)
+    if planned.cold and planned.reuse:
+        raise OospecError(f"method {name!r}: /cold drops what /reuse keeps; leave one of them out")
     return planned

@@ -78,6 +78,7 @@ class Session:
             "request": request.model_dump(mode="json"),
             "known": known,
             "record": record,
+            "cold": plan.cold,
         }
         answer: dict[str, Any] = self.workers[plan.worker].ask({"serve": job})
         if record and "trace" in answer and self.fragments is not None:

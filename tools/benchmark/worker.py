@@ -100,9 +100,18 @@ class Worker:
         server.recall(state)
 
     async def _serve(
-        self, method: str, run: int, count: int, request: dict[str, Any], known: list[int] | None, record: bool
+        self,
+        method: str,
+        run: int,
+        count: int,
+        request: dict[str, Any],
+        known: list[int] | None,
+        record: bool,
+        cold: bool,
     ) -> dict[str, Any]:
         server = self.servers[method]
+        if cold:
+            server.forget()
         answer: dict[str, Any]
         try:
             if known is None:
