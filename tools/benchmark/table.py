@@ -138,8 +138,7 @@ def _lines(summary: Summary) -> list[str]:
     lines = []
     if pair := summary.oospec_over_toolspec:
         total, decode = pair.total_speedup, pair.decode_speedup
-        said = f"{total.median:.2f}× in total ({total.low:.2f}–{total.high:.2f})"
-        said += f", {decode.median:.2f}× in the decode ({decode.low:.2f}–{decode.high:.2f})" if decode else ""
+        said = _said(total, "in total") + (f", {_said(decode, 'in the decode')}" if decode else "")
         lines.append(f"Speedup of {OOSPEC} over {TOOLSPEC}: {said}; by request, total: {_ratios(pair.total_ratios)}")
     if summary.rounds_saved is not None:
         lines.append(
@@ -174,12 +173,20 @@ def _unlike(summary: Summary) -> list[str]:
 def _seconds(figure: Figure | None) -> str:
     if figure is None:
         return ""
-    half = (figure.high - figure.low) / 2
-    return f"{figure.median:.3f} ±{half:.3f}" if figure.median < 1 else f"{figure.median:.1f} ±{half:.1f}"
+    digits = 3 if figure.median < 1 else 1
+    half = f" ±{(figure.high - figure.low) / 2:.{digits}f}" if figure.high > figure.low else ""  # one run has no spread
+    return f"{figure.median:.{digits}f}{half}"
 
 
 def _speedup(figure: Figure | None) -> tuple[str, str]:
-    return (f"{figure.median:.2f}×", f"{figure.low:.2f}–{figure.high:.2f}") if figure else ("", "")
+    if figure is None:
+        return "", ""
+    return f"{figure.median:.2f}×", f"{figure.low:.2f}–{figure.high:.2f}" if figure.high > figure.low else ""
+
+
+def _said(figure: Figure, of: str) -> str:
+    middle, extremes = _speedup(figure)
+    return f"{middle} {of}" + (f" ({extremes})" if extremes else "")
 
 
 def _ratios(ratios: Ratios | None) -> str:
