@@ -61,16 +61,6 @@ def write_atomically(path: Path, content: str | bytes, what: str) -> None:
         raise OospecError(f"{what} {path}: cannot be written: {error.strerror or error}") from error
 
 
-def check_adapter(folder: Path) -> None:
-    """Raises OospecError unless a directory holds an adapter's configuration and weights."""
-    try:
-        names = {entry.name for entry in folder.iterdir()}
-    except OSError as error:
-        raise OospecError(f"adapter {folder}: {error.strerror}; name a directory in peft format") from None
-    if "adapter_config.json" not in names or not names & {"adapter_model.safetensors", "adapter_model.bin"}:
-        raise OospecError(f"adapter {folder}: lacks adapter_config.json or adapter_model.safetensors")
-
-
 def same_file(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file, links followed, whether it exists or not."""
     try:

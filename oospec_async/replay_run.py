@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.text import Text
 
 from oospec_async.decoding.drafters import drafters_of
@@ -17,10 +17,10 @@ from oospec_async.errors import OospecError
 from oospec_async.files import check_outputs
 from oospec_async.runtime.virtual.serve import VirtualRun, serve
 from oospec_async.summary import summarise
-from oospec_async.terminal import note, print_table
+from oospec_async.terminal import COUNTED, note, print_table
 from oospec_async.timeline import check_timeline_path, write_timeline
 from sim.costs import Costs
-from sim.honesty import basis, models_line, provenance_lines
+from sim.honesty import NO_LINK, basis, models_line, provenance_lines, slowdown_note
 from sim.methods import Method, find_method
 from sim.placement import Placement, parse_placement
 from sim.recording import Recording, open_recording
@@ -57,22 +57,14 @@ class _Replay:
 
     @property
     def notes(self) -> list[str]:
-        return [*self._link(), *self._sharing(), *self._waves(), *self._beyond()]
-
-    def _link(self) -> Iterator[str]:
-        if any(run.waves for run in self.runs.values()) and not len(self.costs.links):
-            yield "link: the trace has no samples of it; hints arrive at the instant of their publish"
-
-    def _sharing(self) -> Iterator[str]:
-        layout = self.placement.layout()
-        if layout.sharing == "fair" and any(run.waves for run in self.runs.values()):
-            target, sidecar = layout.slowdown
-            yield (
-                f"{self.placement.name}: while both models are busy, the target takes {target:.2f} and the sidecar "
-                f"{sidecar:.2f} times as long (assumed, not measured)"
-            )
+        return [*self._waves(), *self._beyond()]
 
     def _waves(self) -> Iterator[str]:
+        waves = any(run.waves for run in self.runs.values())
+        if waves and not len(self.costs.links):
+            yield NO_LINK
+        if waves and self.placement.layout().sharing == "fair":
+            yield slowdown_note(self.placement)
         for method, run in self.runs.items():
             late = len(run.waves) - sum(c.metrics.hint.wave_seconds is not None for c in run.completions)
             if late:
@@ -147,8 +139,7 @@ def _run(
     scripts = {
         method.name: [write_script(method, request, costs) for request in method.requests[:limit]] for method in methods
     }
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*COUNTED, console=err, transient=True) as progress:
         task = progress.add_task("requests x methods", total=sum(map(len, scripts.values())))
         try:
             runs = {

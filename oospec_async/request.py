@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from oospec_async.errors import OospecError
+from oospec_async.json_text import dotted, load_json
 
 Json = Any  # any JSON value
 Kind = Literal["string", "integer", "number", "boolean", "array", "object", "null", "any"]
@@ -176,57 +175,6 @@ class Request(BaseModel):
 
 # What pydantic says in Python's words, in those of JSON.
 _PLAINLY = {"missing": "missing", "tuple_type": "should be a list", "too_short": "should not be empty"}
-_DEEPEST = 100  # levels of a JSON value: below what any later step that recurses can bear
-
-
-def load_json(text: str, where: str, expected: str) -> Json:
-    """Parse one JSON value. Raises OospecError, one line, naming ``where`` and saying what is ``expected`` there.
-
-    Stricter than ``json.loads``: what could not be encoded or written as JSON again is refused here, by its path.
-    """
-    try:
-        value = json.loads(text)
-    except RecursionError:
-        raise OospecError(f"{where}: nested too deeply; at most {_DEEPEST} levels are read") from None
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"column {error.colno}"
-        raise OospecError(f"{where}: not JSON ({error.msg} at {place}); {expected} is expected") from None
-    except ValueError:  # the interpreter's limit on the digits of an integer
-        raise OospecError(f"{where}: a number has too many digits") from None
-    _refuse_unwritable(value, where, ())
-    return value
-
-
-def _refuse_unwritable(value: Json, where: str, path: tuple[str | int, ...]) -> None:
-    reason = ""
-    if len(path) > _DEEPEST:
-        raise OospecError(f"{where}: nested too deeply; at most {_DEEPEST} levels are read")
-    if isinstance(value, str):
-        reason = "" if value.isascii() or _encodes(value) else "half of a surrogate pair is not text"
-    elif isinstance(value, float):
-        reason = "" if math.isfinite(value) else f"{value} is not a JSON number"
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _refuse_unwritable(key, where, (*path, key))
-            _refuse_unwritable(item, where, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _refuse_unwritable(item, where, (*path, index))
-    if reason:
-        raise OospecError(f"{where}: {_dotted(path) or 'value'}: {reason}")
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _dotted(path: Iterable[str | int]) -> str:
-    # A key may hold a line break, and an error is one line.
-    return ".".join(str(part) if str(part).isprintable() else ascii(part) for part in path)
 
 
 def parse_request(raw: Json, where: str) -> Request:
@@ -237,7 +185,7 @@ def parse_request(raw: Json, where: str) -> Request:
         return Request.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        field = _dotted(first["loc"]) or "request"
+        field = dotted(first["loc"]) or "request"
         message = _PLAINLY.get(first["type"], first["msg"].removeprefix("Value error, "))
         raise OospecError(f"{where}: {field}: {message}") from None
 

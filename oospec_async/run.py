@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from oospec_async import terminal
 from oospec_async.adapters import NO_ADAPTER, SHIPPED, find_adapter
@@ -119,13 +119,10 @@ async def _serve_visibly(
                 failed.append(Failure(request.id, method, str(error)))
 
 
-_COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-
-
 async def _serve_quietly(
     engine: Engine, options: RunOptions, err: Console, done: list[Completion], failed: list[Failure]
 ) -> None:
-    with Progress(*_COLUMNS, console=err) as progress:
+    with Progress(*terminal.COUNTED, console=err) as progress:
         task = progress.add_task("requests x methods", total=len(options.requests) * len(options.methods))
         for request in options.requests:
             for method in options.methods:
@@ -180,7 +177,7 @@ def _conclude(
 
 
 def _trace(engine: Engine, setup: Setup, options: RunOptions, err: Console, done: list[Completion]) -> Trace:
-    with Progress(*_COLUMNS, console=err, transient=True) as progress:
+    with Progress(*terminal.COUNTED, console=err, transient=True) as progress:
         task = progress.add_task("profiles", total=len(done))
         return make_trace(setup, engine.recorder, options.requests, done, lambda: progress.advance(task))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +14,9 @@ from oospec_async.completion import Chunk, Completion
 from oospec_async.request import Request
 from oospec_async.summary import Summary
 from oospec_async.timeline.colours import DRAFTER_COLOURS
+
+COUNTED = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+"""Columns of a progress bar over so many of so many."""
 
 
 def note(err: Console, line: str) -> None:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oospec_async.errors import OospecError
 from oospec_async.files import write_atomically
+from oospec_async.json_text import dotted
 from oospec_async.trace_check import problems
 
 FORMAT = "oospec-trace/1"
@@ -242,7 +243,7 @@ def _read(path: Path) -> tuple[Trace | None, list[str]]:
 def _plainly(kind: str, loc: tuple[int | str, ...], message: str, value: object) -> str:
     if kind == "json_invalid":
         return f"not JSON ({message.removeprefix('Invalid JSON: ')}); a trace ({FORMAT}) is expected"
-    field = ".".join(str(part) if str(part).isprintable() else ascii(part) for part in loc)
+    field = dotted(loc)
     if field == "format":
         return f"format: {value!r} is unknown; this version reads {FORMAT!r}"
     if not field:

@@ -41,15 +41,7 @@ class Moment(simpy.Event):
 
 
 class Device(Protocol):
-    """``busy`` ns by model; where two models run at once, the time of both counts for both."""
-
     name: str
-    busy: dict[Model, int]
-
-    @property
-    def occupied(self) -> int:
-        """Ns in which it did anything."""
-        ...
 
     def run(self, model: Model, after: int, ns: int) -> simpy.Event:
         """A forward of ``ns``, asked for ``after`` ns from now. The event comes at its end; its value is its span."""
@@ -61,15 +53,9 @@ class Alone:
 
     def __init__(self, env: Clock, name: str) -> None:
         self.name = name
-        self.busy: dict[Model, int] = {"target": 0, "sidecar": 0}
         self._env = env
 
-    @property
-    def occupied(self) -> int:
-        return sum(self.busy.values())
-
     def run(self, model: Model, after: int, ns: int) -> simpy.Event:
-        self.busy[model] += ns
         begin = self._env.ns + after
         return Moment(self._env).come(after + ns, Rank.ENDS, (begin, begin + ns))
 
@@ -79,23 +65,17 @@ class Serial:
 
     def __init__(self, env: Clock, name: str) -> None:
         self.name = name
-        self.busy: dict[Model, int] = {"target": 0, "sidecar": 0}
         self._env = env
         self._free = 0  # when the last forward ends that was asked for
 
-    @property
-    def occupied(self) -> int:
-        return sum(self.busy.values())
-
     def run(self, model: Model, after: int, ns: int) -> simpy.Event:
         done = Moment(self._env)
-        Moment(self._env).come(after, _ASKS[model]).then(lambda: self._queue(model, ns, done))
+        Moment(self._env).come(after, _ASKS[model]).then(lambda: self._queue(ns, done))
         return done
 
-    def _queue(self, model: Model, ns: int, done: Moment) -> None:
+    def _queue(self, ns: int, done: Moment) -> None:
         begin = max(self._env.ns, self._free)
         self._free = begin + ns
-        self.busy[model] += ns
         done.come(self._free - self._env.ns, Rank.ENDS, (begin, self._free))
 
 
@@ -111,17 +91,11 @@ class Fair:
 
     def __init__(self, env: Clock, name: str, slowdown: tuple[float, float]) -> None:
         self.name = name
-        self.busy: dict[Model, int] = {"target": 0, "sidecar": 0}
-        self._occupied = 0
         self._env = env
         self._slowdown: dict[Model, float] = {"target": slowdown[0], "sidecar": slowdown[1]}
         self._jobs: dict[Model, _Job] = {}
         self._since = 0
         self._plan = 0  # only the newest plan counts
-
-    @property
-    def occupied(self) -> int:
-        return self._occupied
 
     def run(self, model: Model, after: int, ns: int) -> simpy.Event:
         done = Moment(self._env)
@@ -137,8 +111,6 @@ class Fair:
         passed = self._env.ns - self._since
         for model, job in self._jobs.items():
             job.left -= passed / self._slow(model)
-            self.busy[model] += passed
-        self._occupied += passed if self._jobs else 0
         self._since = self._env.ns
 
     def _slow(self, model: Model) -> float:

@@ -1,8 +1,12 @@
-"""What stands behind a figure: recorded or modelled, and the trace's own words about how."""
+"""What stands behind a figure: recorded or modelled, the trace's own words about how, and what is assumed."""
 
 from __future__ import annotations
 
 from oospec_async.trace import ModelInfo, Trace
+from sim.interference import Interference
+from sim.placement import Placement
+
+NO_LINK = "link: the trace has no samples of it; hints arrive at the instant of their publish"
 
 
 def basis(trace: Trace) -> str:
@@ -24,6 +28,15 @@ def models_line(trace: Trace) -> str:
     sidecar = trace.provenance.sidecar
     beside = f", sidecar {_model(sidecar)}" if sidecar is not None else ""
     return f"{_model(trace.provenance.target)}{beside}; {trace.provenance.date[:10]}"
+
+
+def slowdown_note(placement: Placement, interference: Interference | None = None) -> str:
+    """For a placement that is shared fairly."""
+    measured = interference.slowdown if interference is not None else None
+    target, sidecar = placement.layout(measured).slowdown
+    how = interference.how if interference is not None else "assumed, not measured"
+    said = f"while both models are busy, the target takes {target:.2f} and the sidecar {sidecar:.2f} times as long"
+    return f"{placement.name}: {said} ({how})"
 
 
 def _model(model: ModelInfo) -> str:

@@ -6,13 +6,13 @@ ToolSpec, with no drafts it is AR. Adding a method is a function and a line in `
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from oospec_async.errors import OospecError
 from oospec_async.trace import Profile, RequestTrace
 from sim.recording import Recording
+from sim.spelling import suggestion
 
 DEFAULT_METHODS = ("ar", "toolspec", "oospec", "oospec@zero", "perfect")
 
@@ -50,8 +50,7 @@ def find_method(recording: Recording, name: str) -> Method:
     if base in recording.runs and ending in ENDINGS:
         return ENDINGS[ending](recording, base)
     known = [*METHODS, *(m + (f"@{e}" if e else "") for m in recording.runs for e in ENDINGS)]
-    close = difflib.get_close_matches(name, known, n=1)
-    meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(dict.fromkeys(known))}"
+    meant = suggestion(name, dict.fromkeys(known))
     raise OospecError(f"method {name!r} is neither built in nor recorded in {recording.source}; {meant}")
 
 

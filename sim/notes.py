@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from sim.costs import Costs
+from sim.honesty import NO_LINK, slowdown_note
 from sim.interference import Interference
 from sim.replay import Replay
 from sim.scenario import Scenario
@@ -19,9 +20,9 @@ def notes_on(
     """``wave``: whether the method has a sidecar. Each note begins with what it is about."""
     yield from _beyond(replay, costs)
     if wave and scenario.placement.layout().sharing == "fair":
-        yield _fair(scenario, interference)
+        yield slowdown_note(scenario.placement, interference)
     if wave and not len(costs.links) and scenario.link_latency is None:
-        yield "link: the trace has no samples of it; hints arrive at the instant of their publish"
+        yield NO_LINK
     if (doubt := scenario.load.doubt([served.script for served in replay.served])) is not None:
         yield doubt
     yield from _overload(replay)
@@ -43,14 +44,6 @@ def _beyond(replay: Replay, costs: Costs) -> Iterator[str]:
     if prefills := sum(served.script.prefill_beyond for served in replay.served):
         least, most = costs.target_prefill.known_tokens
         yield f"extrapolated: {prefills} prefills lie outside of the sampled {least} to {most} tokens"
-
-
-def _fair(scenario: Scenario, interference: Interference | None) -> str:
-    measured = interference.slowdown if interference is not None else None
-    target, sidecar = scenario.placement.layout(measured).slowdown
-    how = interference.how if interference is not None else "assumed, not measured"
-    said = f"while both models are busy, the target takes {target:.2f} and the sidecar {sidecar:.2f} times as long"
-    return f"{scenario.placement.name}: {said} ({how})"
 
 
 def _overload(replay: Replay) -> Iterator[str]:

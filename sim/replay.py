@@ -63,7 +63,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Replay:
-    """Requests in the order of the scripts; devices with how long they were busy."""
+    """Requests in the order of the scripts, and what served them."""
 
     served: tuple[Served, ...]
     devices: Devices

@@ -81,7 +81,7 @@ def read_fields(values: Mapping[str, object], what: str) -> dict[str, Any]:
     return read
 
 
-def scenario_from(read: Mapping[str, Any], what: str = "scenario") -> Scenario:
+def scenario_from(read: Mapping[str, Any], what: str) -> Scenario:
     """A scenario from what ``read_fields`` gives. Raises UnfitFleet."""
     made = Scenario(**read)
     if made.placement.layout().sharing == "alone" or made.sidecars == made.targets:

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 from oospec_async.errors import OospecError
-from oospec_async.files import check_adapter
 
 SHIPPED, NO_ADAPTER = "shipped", "none"
 
@@ -25,6 +24,16 @@ def find_adapter(named: str, sidecar: str) -> Path | None:
         return _shipped(sidecar)
     check_adapter(Path(named))
     return Path(named)
+
+
+def check_adapter(folder: Path) -> None:
+    """Raises OospecError unless a directory holds an adapter's configuration and weights."""
+    try:
+        names = {entry.name for entry in folder.iterdir()}
+    except OSError as error:
+        raise OospecError(f"adapter {folder}: {error.strerror}; name a directory in peft format") from None
+    if "adapter_config.json" not in names or not names & {"adapter_model.safetensors", "adapter_model.bin"}:
+        raise OospecError(f"adapter {folder}: lacks adapter_config.json or adapter_model.safetensors")
 
 
 def _shipped(sidecar: str) -> Path | None:

@@ -116,9 +116,9 @@ def _tokenizer(metadata: Any) -> tuple[Any, list[int]]:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    def field(key: str, default: Any = None) -> Any:
+    def field(key: str) -> Any:
         found = metadata.get_field(key)
-        return default if found is None else found.contents()
+        return None if found is None else found.contents()
 
     rules = field("tokenizer.ggml.pre")
     if field("tokenizer.ggml.model") != "gpt2" or rules not in FAMILIES:

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 import transformers
 
+from oospec_async.adapters import check_adapter
 from oospec_async.errors import OospecError
-from oospec_async.files import check_adapter
 from oospec_async.models.families import check_family
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}

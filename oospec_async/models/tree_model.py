@@ -32,11 +32,9 @@ class TreeModel:
     begins anew with a prompt.
     """
 
-    def __init__(self, model: Any, *, max_rows: int | None = None) -> None:
-        """``model``: a causal LM of a supported family. ``max_rows`` limits a path; default: the model's context."""
-        self.context: int = int(max_rows or model.config.max_position_embeddings)
-        if self.context < 2:
-            raise OospecError(f"a context of {self.context} tokens (max_position_embeddings) has no room for an output")
+    def __init__(self, model: Any) -> None:
+        """``model``: a causal LM of a supported family."""
+        self.context: int = int(model.config.max_position_embeddings)
         self.vocabulary: int = int(model.get_output_embeddings().weight.shape[0])
         self.trunk = 0
         self._tokens: list[int] = []  # of each row

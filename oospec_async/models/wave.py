@@ -13,7 +13,7 @@ from oospec_async.models.choice import NameTree
 from oospec_async.models.guide import Guide
 from oospec_async.models.tree_model import TreeModel
 from oospec_async.request import Request
-from oospec_async.wave.answers import Answer, is_finished, read_answer
+from oospec_async.wave.answers import is_finished, read_answer
 from oospec_async.wave.plan import Plan
 from oospec_async.wave.questions import NONE, Question, Slot, function_question, name_text, prefix, slot_question
 
@@ -147,7 +147,7 @@ class Wave:
             branch.answer.append(token)
             if not is_finished(self._codec.decode(branch.answer)):
                 return len(branch.answer) < _LONGEST_ANSWER
-        answer: Answer | None = read_answer(self._codec.decode(branch.answer), branch.about.parameter)
+        answer = read_answer(self._codec.decode(branch.answer), branch.about.parameter)
         if answer is not None:
             self._plan.answered(branch.about, answer)
         return False

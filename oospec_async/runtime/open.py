@@ -65,7 +65,7 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
         stack.callback(lambda: executor.close(wait=not loading))
         report("loading the models")
         where = functools.partial(load, files.path, name=config.target, dtype=config.dtype, device=device.torch_name)
-        starting = sidecar.start() if sidecar is not None else _nothing()
+        starting = sidecar.start() if sidecar is not None else asyncio.sleep(0)
         loaded, _ = await asyncio.gather(executor.run(where), starting)
         rule = GreedyRule.from_config(loaded.model.generation_config, config.target)
         target = Target(TreeModel(loaded.model), rule)
@@ -106,10 +106,6 @@ def _small_model(files: ModelFiles, config: EngineConfig, device: Device, tokeni
     names = (files.name, config.target)
     check_vocabularies(found.tokenizer, tokenizer, min(model.vocabulary, rows), names)
     return model
-
-
-async def _nothing() -> None:
-    return
 
 
 def _resolve(name: str, role: str, report: Report) -> ModelFiles:

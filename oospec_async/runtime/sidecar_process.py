@@ -13,16 +13,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Base64Bytes, BaseModel, Field
+from typing import Any
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.ports import WaveReport
-from oospec_async.runtime.recorder import Event
+from oospec_async.runtime.sidecar_report import WorkerReport
 
 _COMMAND = (sys.executable, "-P", "-m", "oospec_async.runtime.sidecar_worker")
 _BACK_OFF = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)  # seconds before a restart, by failures in a row
@@ -38,43 +36,6 @@ class SidecarConfig:
     device: Device
     dtype: str
     adapter: Path | None = None
-
-
-_Count = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
-
-
-class _Event(BaseModel):
-    track: Literal["sidecar", "channel"]
-    name: str
-    start_ns: _Count
-    end_ns: _Count
-    request: str
-    data: dict[str, _Count]
-
-
-class _Payload(BaseModel):
-    version: Annotated[int, Field(strict=True, ge=1, lt=1 << 32)]
-    payload: Base64Bytes
-
-
-class _Report(BaseModel):
-    """What a worker says of a wave. Nothing else of it is believed."""
-
-    start_ns: _Count
-    end_ns: _Count
-    cancelled: bool
-    error: str
-    events: list[_Event]
-    hints: list[_Payload] = []
-
-    def believed(self) -> WaveReport:
-        """Raises ValueError where time runs backwards."""
-        times = [self.start_ns, *(time for e in self.events for time in (e.start_ns, e.end_ns)), self.end_ns]
-        if times != sorted(times):
-            raise ValueError("time runs backwards")
-        events = tuple(Event(e.track, e.name, e.start_ns, e.end_ns, e.request, "", dict(e.data)) for e in self.events)
-        payloads = tuple((hint.version, hint.payload) for hint in self.hints)
-        return WaveReport(self.start_ns, self.end_ns, self.cancelled, events, self.error, payloads)
 
 
 def _shared_memory(size: int) -> int:
@@ -242,7 +203,7 @@ class SidecarProcess:
     def _report(self, message: dict[str, Any]) -> None:
         waiting = self._waiting.get(message["serial"])
         if waiting is not None and not waiting.done():
-            waiting.set_result(_Report.model_validate(message).believed())
+            waiting.set_result(WorkerReport.model_validate(message).believed())
             self._useful = True
 
     def _send(self, process: asyncio.subprocess.Process, job: dict[str, Any]) -> None:

@@ -9,10 +9,9 @@ from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, write_atomically
 from oospec_async.runtime.recorder import Event
 from oospec_async.timeline.chrome import chrome_json
-from oospec_async.timeline.colours import DRAFTER_COLOURS
 from oospec_async.timeline.html import page
 
-__all__ = ["DRAFTER_COLOURS", "check_timeline_path", "write_timeline"]
+__all__ = ["check_timeline_path", "write_timeline"]
 
 _FORMATS: dict[str, Callable[[Sequence[Event], str], str]] = {".html": page, ".json": chrome_json}
 

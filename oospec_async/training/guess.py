@@ -15,6 +15,7 @@ from oospec_async.models.sidecar import load_sidecar
 from oospec_async.models.wave import Sidecar, Wave
 from oospec_async.request import Request, parse_request
 from oospec_async.runtime.devices import claim, default_devices, parse_devices
+from oospec_async.training.answers import key_of
 from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.readers.base import Object
 from oospec_async.training.reply import asked
@@ -51,7 +52,7 @@ def guess(options: GuessOptions) -> None:
     check_goes_on(options.out, "guess", said)
     with Journal(options.out, "id", "asked", "calls", "bytes") as journal, progress() as bar:
         done = {(row["id"], row["asked"]) for row in journal.rows}
-        todo = [request for request in requests if (request.id, asked(request)) not in done]
+        todo = [request for request in requests if key_of(request) not in done]
         try:
             if todo:
                 files = resolve(options.sidecar)

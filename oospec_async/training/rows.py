@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oospec_async.request import Json, Request, Tool, parse_request
+from oospec_async.training.answers import Key, key_of
 from oospec_async.training.decontaminate import Cleaner, Evaluation, function_of
 from oospec_async.training.manifest import write_manifest
 from oospec_async.training.readers.base import Notes, Object, needed, refers
-from oospec_async.training.reply import asked
 from oospec_async.training.sources import read_evaluation
 from oospec_async.training.splits import Split, common_split, split_of
 from oospec_async.training.stage import check_output, progress, read_lines, write_lines
@@ -86,8 +86,9 @@ def _row(kind: str, question: Question, answer: str, *, chosen: bool) -> Object:
 class RowMaker:
     """Decides for each request whose calls are taught, which split it is of, and what it may show."""
 
-    def __init__(self, answers: Mapping[tuple[str, str], Json], known: Evaluation, notes: Notes) -> None:
-        self._answers = answers  # (request id, digest of what was asked) -> a teacher's calls
+    def __init__(self, answers: Mapping[Key, Json], known: Evaluation, notes: Notes) -> None:
+        """``answers``: a teacher's calls."""
+        self._answers = answers
         self._notes = notes
         self._cleaner = Cleaner(known, notes)
 
@@ -108,7 +109,7 @@ class RowMaker:
 
     def _calls(self, raw: Object, request: Request, where: str) -> tuple[list[Call], bool] | None:
         gold = _gold(raw, where)
-        answered = self._answers.get((request.id, asked(request)))
+        answered = self._answers.get(key_of(request))
         if answered is not None and valid(answered, request, gold):
             self._notes.add("calls of the teacher; taken", where)
             return [(call["name"], call["arguments"]) for call in answered], True

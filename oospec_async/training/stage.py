@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,10 +11,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from oospec_async.command import to_nowhere
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, same_file, write_atomically
 from oospec_async.journal import LineFile
-from oospec_async.request import Json, load_json
+from oospec_async.json_text import load_json
+from oospec_async.request import Json
 from oospec_async.training.readers.base import Object, Row
 from oospec_async.training.readers.source import read_rows
 
@@ -53,8 +54,8 @@ def say(text: str) -> None:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except OSError as error:
-        with contextlib.suppress(OSError, ValueError):  # else what is left is tried again at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(OSError, ValueError):
+            to_nowhere()
         raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
 
 

@@ -15,6 +15,7 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Json, Request, parse_request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
+from oospec_async.training.answers import key_of
 from oospec_async.training.endpoint import Endpoint
 from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.readers.base import Object
@@ -88,7 +89,7 @@ async def teach(options: TeachOptions, opening: Opening = opened) -> None:
     check_goes_on(options.out, "teach", said)
     with Journal(options.out, "id", "asked", "calls", "finish") as journal, progress() as bar:
         done = {(row["id"], row["asked"]) for row in journal.rows}
-        left = [request for request in requests if (request.id, asked(request)) not in done]
+        left = [request for request in requests if key_of(request) not in done]
         task = bar.add_task("requests", total=len(requests), completed=len(requests) - len(left))
         try:
             if left:

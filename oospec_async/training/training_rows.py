@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from oospec_async.errors import OospecError
 from oospec_async.request import parse_request
 from oospec_async.training.readers.base import Object, Row, needed
+from oospec_async.training.splits import Split
 from oospec_async.training.stage import read_lines
 
-_SPLITS = ("train", "dev", "heldout", "eval")
+_SPLITS: tuple[Split, ...] = get_args(Split)
 _KINDS = ("function", "argument", "call")
 
 

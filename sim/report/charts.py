@@ -18,6 +18,7 @@ _METHODS = {
 }
 _SERIES = ("#DB5A2B", "#2F6FA8", "#12756B", "#8E5BA6", "#B8860B", "#4A5462", "#C2477F", "#5B8C2A")
 
+_HEIGHT = 310  # pixels
 _MOST_TICKS = 10
 
 Line = tuple[str, Sequence[float], Sequence[float]]  # name, x, y
@@ -35,7 +36,6 @@ def lines(
     *,
     log: bool = False,
     log_y: bool = False,
-    height: int = 310,
     levels: Mapping[str, float] | None = None,
     steps: bool = False,
 ) -> dict[str, Json]:
@@ -53,7 +53,7 @@ def lines(
         }
         for i, (name, xs, ys) in enumerate(series)
     ]
-    drawn = layout(x, y, height)
+    drawn = layout(x, y, _HEIGHT)
     ticks = sorted({x for _, xs, _ in series for x in xs})
     if log:
         drawn["xaxis"] |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
@@ -117,7 +117,7 @@ def bars(
         }
         for i, (name, values) in enumerate(groups)
     ]
-    drawn = layout("", y, 310)
+    drawn = layout("", y, _HEIGHT)
     drawn["yaxis"]["tickformat"] = ".0%" if percent else "~g"
     if percent:
         drawn["yaxis"]["range"] = [0, 1.08]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +14,7 @@ from sim.columns import Column, print_columns
 from sim.honesty import basis, models_line, provenance_lines
 from sim.measure import Figures, pick
 from sim.study.assertions import Verdict
+from sim.study.rows import Row
 from sim.study.spec import Study
 from sim.table import form_of
 
@@ -27,9 +28,8 @@ _COLUMNS = {
     "utilisation.sidecar": "sidecar busy",
 }
 
+_EXTRAPOLATED = "some forwards lie outside of what was sampled (--json tells which)"
 _FOLDED = 24  # characters of an axis' value that stand in a line
-
-Row = dict[str, Any]
 
 
 def columns_of(study: Study) -> list[str]:
@@ -94,15 +94,9 @@ def markdown(study: Study, trace: Trace, rows: Sequence[Row], verdicts: Sequence
 
 def notes_of(rows: Sequence[Row]) -> list[str]:
     """What was extrapolated or assumed, and in how many scenarios."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        for note in row["notes"]:
-            kind = note.split(":")[0] if note.startswith("extrapolated") else note
-            counts[kind] = counts.get(kind, 0) + 1
-    said: Callable[[str], str] = lambda kind: (  # noqa: E731
-        "some forwards lie outside of what was sampled (--json tells which)" if kind == "extrapolated" else kind
-    )
-    return [f"Note ({count} of {len(rows)} scenarios): {said(kind)}" for kind, count in counts.items()]
+    notes = (note for row in rows for note in row["notes"])
+    counts = Counter(_EXTRAPOLATED if note.startswith("extrapolated") else note for note in notes)
+    return [f"Note ({count} of {len(rows)} scenarios): {note}" for note, count in counts.items()]
 
 
 def heading(column: str, kind: str) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from oospec_async import adapters
-from oospec_async.adapters import NO_ADAPTER, SHIPPED, describe, find_adapter
+from oospec_async.adapters import NO_ADAPTER, SHIPPED, check_adapter, describe, find_adapter
 from oospec_async.errors import OospecError
-from oospec_async.files import check_adapter
 
 HERE = Path(adapters.__file__).parent
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from oospec_async.completion import Completion
 from oospec_async.decoding.chain import Chain
 from oospec_async.decoding.step import Step
 from oospec_async.decoding.tree import VerifyCurve
@@ -214,3 +215,7 @@ def engine_of(
             finish_waves=finish_waves,
         )
     )
+
+
+def served(engine: Engine, request: Request | None = None, method: str | None = None) -> Completion:
+    return asyncio.run(engine.generate(request or ask(), method))

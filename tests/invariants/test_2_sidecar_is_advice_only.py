@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 import uvloop
 
-from helpers import calling, stubs, tiny
+from helpers import calling, tiny
+from helpers.sidecars import opened, stub_sidecar
 from oospec_async.completion import Completion
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import NAMED, Dialect
@@ -26,12 +25,10 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+from oospec_async.runtime.sidecar_process import SidecarProcess
 
 T = TypeVar("T")
 
-STUB = Path(stubs.__file__).with_name("stub_worker.py")
-PATIENCE = 120  # seconds until a test that waits in vain fails
 WRITERS = (
     "random bytes", "huge strings", "unknown functions", "wrong types", "wrong values", "half a message", "flood",
     "shrinks the channel", "dies",
@@ -86,19 +83,13 @@ def parts(executor: Any, sidecar: SidecarProcess | None) -> Parts:
     return Parts(target, executor, CallingPrompts(), tiny.codec(), VerifyCurve(), sidecar)
 
 
-def sidecar_that(misdeed: str) -> SidecarProcess:
-    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
-    return SidecarProcess(config, command=(sys.executable, str(STUB), misdeed), back_off=(0.0,))
-
-
 async def serve(engine: Engine, sidecar: SidecarProcess) -> dict[str, Completion]:
-    async with asyncio.timeout(PATIENCE):
-        try:
-            await sidecar.start()
-            requests = {name: tiny.request(name, max_new_tokens=128) for name in calling.ANSWERS}
-            return {name: await engine.generate(request) for name, request in requests.items()}
-        finally:
-            await sidecar.close()
+    async def use(_: SidecarProcess) -> dict[str, Completion]:
+        requests = {name: tiny.request(name, max_new_tokens=128) for name in calling.ANSWERS}
+        return {name: await engine.generate(request) for name, request in requests.items()}
+
+    completions: dict[str, Completion] = await opened(sidecar, use)
+    return completions
 
 
 def on_loop(coroutine: Coroutine[Any, Any, T], loop: Callable[[], Any] = uvloop.new_event_loop) -> T:
@@ -114,7 +105,7 @@ def ids(completions: dict[str, Completion]) -> dict[str, list[int]]:
 def test_what_a_worker_writes_into_the_channel_changes_no_output(
     misdeed: str, executor: ThreadExecutor, expected: dict[str, list[int]]
 ) -> None:
-    sidecar = sidecar_that(misdeed)
+    sidecar = stub_sidecar(misdeed)
     completions = on_loop(serve(Engine(parts(Patient(executor, sidecar), sidecar)), sidecar))
     assert ids(completions) == expected
     versions = sum(completion.metrics.hint.versions for completion in completions.values())
@@ -125,7 +116,7 @@ def test_what_a_worker_writes_into_the_channel_changes_no_output(
 def test_what_a_worker_says_or_leaves_unsaid_changes_no_output(
     misdeed: str, executor: ThreadExecutor, expected: dict[str, list[int]]
 ) -> None:
-    sidecar = sidecar_that(misdeed)
+    sidecar = stub_sidecar(misdeed)
     completions = on_loop(serve(Engine(parts(executor, sidecar)), sidecar))
     assert ids(completions) == expected
     assert {completion.metrics.hint.wave_seconds for completion in completions.values()} == {None}
@@ -135,7 +126,7 @@ def test_what_a_worker_says_or_leaves_unsaid_changes_no_output(
 def test_a_worker_killed_at_any_round_changes_no_output(
     loop: Callable[[], Any], executor: ThreadExecutor, expected: dict[str, list[int]]
 ) -> None:
-    sidecar = sidecar_that("wrong values")
+    sidecar = stub_sidecar("wrong values")
     engine = Engine(parts(executor, sidecar))
     verify, rounds, killed = engine.parts.target.verify, 0, set()
 
@@ -158,7 +149,7 @@ def test_a_reader_that_meets_junk_in_every_round_changes_no_output_of_any_method
 ) -> None:
     """Each hint that a misdeed leaves in the channel, taken by every mix of drafters that takes hints."""
     for method in ("hint", "oospec", "hint+lookup"):
-        sidecar = sidecar_that("wrong values")
+        sidecar = stub_sidecar("wrong values")
         given = parts(Patient(executor, sidecar), sidecar)
         engine = Engine(Parts(**{**given.__dict__, "method": method}))
         completions = on_loop(serve(engine, sidecar))

@@ -6,21 +6,16 @@ import asyncio
 import inspect
 import os
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 
-from helpers import stubs
+from helpers.sidecars import stub_sidecar
 from helpers.stubs import CALL, HINT, ScriptedTarget, StubSidecar, ask, engine_of
 from oospec_async.completion import Completion
 from oospec_async.runtime.channel import HintReader
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
-from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
-
-STUB = Path(stubs.__file__).with_name("stub_worker.py")
 
 
 def test_polling_is_a_plain_function_call() -> None:
@@ -83,8 +78,7 @@ def test_every_round_polls_once_and_takes_the_newest_hint() -> None:
 
 @pytest.mark.parametrize("stopped", ["before the wave", "by the wave"])
 def test_a_worker_that_is_stopped_delays_no_request(stopped: str) -> None:
-    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
-    sidecar = SidecarProcess(config, command=(sys.executable, str(STUB), "stops"), back_off=(0.0,))
+    sidecar = stub_sidecar("stops")
     executor = ThreadExecutor(Device("cpu"))
 
     async def serve(engine: Engine) -> list[Completion]:

@@ -50,11 +50,9 @@ def test_a_fairly_shared_device_does_no_less_and_no_more_than_was_asked_of_it(se
     fair = f"shared-fair:target_slowdown={slowdown},sidecar_slowdown={slowdown}"
     replay = simulator.replay(scenario_of({"placement": fair}))
     split = simulator.replay(scenario_of({"placement": "split"}))
-    (device,) = replay.devices.all
     for shared, alone in zip(replay.served, split.served, strict=True):
         assert alone.prefill[1] - alone.prefill[0] <= shared.prefill[1] - shared.prefill[0]
         assert shared.prefill[1] - shared.prefill[0] <= slowdown * (alone.prefill[1] - alone.prefill[0]) + 1
-    assert device.occupied <= replay.served[-1].end or device.occupied <= sum(device.busy.values())
 
 
 def test_a_fairly_shared_device_without_slowdown_is_a_split() -> None:

@@ -154,8 +154,7 @@ def test_a_row_that_cannot_be_a_parent_is_an_error_and_changes_nothing(model: An
 
 
 def test_a_path_longer_than_the_context_is_refused_and_changes_nothing(model: Any) -> None:
-    mirror = Mirror(model)
-    mirror.tree = TreeModel(model, max_rows=5)
+    mirror = Mirror(tiny.random_model(model.config.model_type, std=0.5, context=5))
     with pytest.raises(OospecError, match="context of 5"):
         mirror.tree.extend([1] * 6, list(range(-1, 5)))
     mirror.extend([1, 2, 3], [-1, 0, 1])
@@ -166,8 +165,7 @@ def test_a_path_longer_than_the_context_is_refused_and_changes_nothing(model: An
 
 
 def test_a_tree_may_be_wider_than_the_context_has_room(model: Any) -> None:
-    mirror = Mirror(model)
-    mirror.tree = TreeModel(model, max_rows=5)
+    mirror = Mirror(tiny.random_model(model.config.model_type, std=0.5, context=5))
     mirror.extend([1, 2, 3], [-1, 0, 1])
     mirror.keep([0, 1, 2])
     mirror.extend(list(range(30, 45)), [2] * 15)

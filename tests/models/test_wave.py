@@ -133,7 +133,7 @@ def test_a_prompt_longer_than_the_context_raises_and_the_next_wave_runs() -> Non
 def test_branches_that_reach_the_end_of_the_context_raise() -> None:
     request = tiny.request(tools=(NUMBERS,))
     length = len(tiny.codec().encode(prefix(request)))
-    sidecar = Sidecar(TreeModel(tiny.random_model("llama"), max_rows=length + 4), tiny.codec(), GUIDE, ENDS)
+    sidecar = Sidecar(TreeModel(tiny.random_model("llama", context=length + 4)), tiny.codec(), GUIDE, ENDS)
     wave = Wave(sidecar, request).run()
     next(wave)
     with pytest.raises(OospecError):

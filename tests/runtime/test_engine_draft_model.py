@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from collections.abc import Sequence
 
 import pytest
 
-from helpers.stubs import CALL, Run, ScriptedDraftModel, ScriptedTarget, YieldingExecutor, ask, engine_of
-from oospec_async.completion import Completion
+from helpers.stubs import CALL, Run, ScriptedDraftModel, ScriptedTarget, YieldingExecutor, ask, engine_of, served
 from oospec_async.decoding.chain import Chain
 from oospec_async.errors import OospecError
 from oospec_async.runtime.engine import Engine
-
-
-def served(engine: Engine, method: str | None = None) -> Completion:
-    return asyncio.run(engine.generate(ask(), method))
 
 
 def test_a_method_that_drafts_with_a_model_is_refused_without_one() -> None:

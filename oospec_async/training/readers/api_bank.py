@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json
 from oospec_async.training.readers.accepted import accepted
-from oospec_async.training.readers.base import Notes, Object, Row, as_tools, needed
+from oospec_async.training.readers.base import Format, Object, Row, as_tools, needed
 from oospec_async.training.readers.literals import literal
 
 _SECTION = re.compile(r"^\*\*Available Tools\*\*$(.*?)(?=^\*\*|\Z)", re.MULTILINE | re.DOTALL)
@@ -17,17 +16,12 @@ _ENTRY = re.compile(r"^\d+\. Name: *", re.MULTILINE)
 _FIELDS = re.compile(r"(?P<name>[^\n]*)(?:\nDescription: *(?P<text>.*?))?(?:\nParameters: *(?P<block>.*))?", re.DOTALL)
 
 
-class ApiBank:
+class ApiBank(Format):
     """Messages keep their text; the tools are read off it as well, so that drafters know them.
 
     Types stay as they are (``list(str)``), and no parameter is required, since no schema says which are. Gold is a
     call or a list of calls; its values, all strings in the source, are kept.
     """
-
-    beside: Sequence[Path] = ()
-
-    def __init__(self, source: Path, notes: Notes) -> None:
-        self._notes = notes
 
     def requests(self, row: Row) -> Iterator[Object]:
         system, user = row.need("system", str), row.need("user", str)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json
 from oospec_async.training.readers.accepted import accepted
-from oospec_async.training.readers.base import Notes, Object, Row, as_tools
+from oospec_async.training.readers.base import Format, Object, Row, as_tools
 from oospec_async.training.readers.literals import Unreadable, loose_literal, python_calls
 
 _REQUEST = "API-Request:"
@@ -19,16 +18,11 @@ _TIME = re.compile(r"\s*TIME: (.*)$")
 _SEARCH = "ToolSearcher"
 
 
-class ApiBankTrain:
+class ApiBankTrain(Format):
     """The tools are the one in the prompt and those that its searches have found so far; no parameter is required.
 
     Earlier steps become calls and results in the messages. Rows whose output is a reply are no requests for a call.
     """
-
-    beside: Sequence[Path] = ()
-
-    def __init__(self, source: Path, notes: Notes) -> None:
-        self._notes = notes
 
     def requests(self, row: Row) -> Iterator[Object]:
         text, output = row.need("input", str), row.need("output", str).strip()

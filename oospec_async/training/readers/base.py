@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json, Request
@@ -71,7 +72,7 @@ class Row:
         return needed(self.data, field, kind, self.where)
 
 
-class Format(Protocol):
+class Format(ABC):
     """Turns rows of one public set into requests.
 
     ``gold`` is a list of ``{"name", "arguments"}``. ``accepted`` is its counterpart for evaluation: a list of
@@ -79,17 +80,18 @@ class Format(Protocol):
     depends on another call's result: it is to be passed, and its value is not to be judged.
     """
 
-    beside: Sequence[Path]  # further files that the source needs and that were read
+    beside: Sequence[Path] = ()  # further files that the source needs and that were read
 
     def __init__(self, source: Path, notes: Notes) -> None:
         """``source``: the file, for formats that keep answers beside it. Raises OospecError."""
+        self._notes = notes
 
+    @abstractmethod
     def requests(self, row: Row) -> Iterator[Object]:
         """``id``, ``messages``, ``tools`` and what else the source has; ``gold`` and ``accepted`` where it has answers.
 
         A row may make several requests, or none (counted). Raises OospecError naming the field.
         """
-        ...
 
 
 def needed(data: Object, field: str, kind: type[T], where: str) -> T:

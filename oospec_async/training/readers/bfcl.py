@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice, product
 from pathlib import Path
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json
 from oospec_async.training.readers import source as sources
-from oospec_async.training.readers.base import Notes, Object, Row, T, as_tools, needed
+from oospec_async.training.readers.base import Format, Notes, Object, Row, T, as_tools, needed
 
 _ANSWERS = "possible_answer"
 _MAY_BE_OMITTED = ""
 _MOST_FORMS = 256  # of one accepted value, where its parts have several accepted values each
 
 
-class Bfcl:
+class Bfcl(Format):
     """The first turn becomes the messages; functions stay as they are, types such as ``dict`` included.
 
     An answer lists accepted values for each argument; gold keeps the first. ``""`` among them means that the argument
@@ -26,13 +26,13 @@ class Bfcl:
     """
 
     def __init__(self, source: Path, notes: Notes) -> None:
-        self._notes = notes
+        super().__init__(source, notes)
         # Irrelevance rows have no answer file, because the right answer is no call.
         self._no_call = "irrelevance" in sources.category(source)
         self._answers: dict[str, Row] | None = None
         path = sources.beside(source, _ANSWERS)
-        self.beside: Sequence[Path] = () if path is None else (path,)
         if path is not None:
+            self.beside = (path,)
             self._answers = {row.need("id", str): row for row in sources.read_rows(path)}
         elif not self._no_call:
             notes.add(f"no file of accepted answers in {_ANSWERS}/; requests have no gold", str(source))

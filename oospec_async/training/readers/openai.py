@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 from oospec_async.request import Json
 from oospec_async.training.readers.accepted import accepted
-from oospec_async.training.readers.base import Notes, Object, Row, needed
+from oospec_async.training.readers.base import Format, Object, Row, needed
 
 
-class OpenAi:
+class OpenAi(Format):
     """``{"messages", "tools"}``. A chat that ends with the assistant's words has no call as its gold.
 
     A chat that ends otherwise is a request without an answer; ``gold`` and ``accepted``, where it has them, are kept.
     """
-
-    beside: Sequence[Path] = ()
-
-    def __init__(self, source: Path, notes: Notes) -> None:
-        self._notes = notes
 
     def requests(self, row: Row) -> Iterator[Object]:
         messages, tools = row.need("messages", list), _wrapped(row.data.get("tools"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json, kind_of
 from oospec_async.training.readers.accepted import accepted, typed
-from oospec_async.training.readers.base import Notes, Object, Row, as_tools, needed, refers
+from oospec_async.training.readers.base import Format, Notes, Object, Row, as_tools, needed, refers
 from oospec_async.training.readers.literals import literal
 from oospec_async.training.readers.seal_pool import TYPES, pool_file
 from oospec_async.training.readers.source import read_rows
@@ -20,16 +20,16 @@ _PROMPT = re.compile(r"\napi_list = (\[.*\])\ntask_instruction = \"(.*)\"\nOutpu
 _ESCAPES = {r"\n": "\n", r"\'": "'", r"\"": '"'}
 
 
-class SealTools:
+class SealTools(Format):
     """``dev.jsonl`` and its like. Other functions are drawn by the row's id, half of them from a gold function's area.
 
     Types are named as in JSON schemas. A number that is given as text becomes a number where the schema says number.
     """
 
     def __init__(self, source: Path, notes: Notes) -> None:
-        self._notes = notes
+        super().__init__(source, notes)
         file = pool_file(source.parent, "tool")
-        self.beside: Sequence[Path] = (file,)
+        self.beside = (file,)
         rows = [(row, row.need("api_name", str)) for row in read_rows(file)]
         self._tools = {name: seal_function(row.data, row.where) for row, name in rows}
         self._areas: dict[str, list[str]] = {}
@@ -58,13 +58,8 @@ class SealTools:
         return chosen
 
 
-class SealToolsFinetune:
+class SealToolsFinetune(Format):
     """The fine-tuning files: five schemas, the query and the calls are Python text in a conversation."""
-
-    beside: Sequence[Path] = ()
-
-    def __init__(self, source: Path, notes: Notes) -> None:
-        self._notes = notes
 
     def requests(self, row: Row) -> Iterator[Object]:
         turns = row.need("conversations", list)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 from oospec_async.errors import OospecError
-from oospec_async.request import Json, load_json
+from oospec_async.json_text import load_json
+from oospec_async.request import Json
 from oospec_async.training.readers.accepted import accepted
-from oospec_async.training.readers.base import Notes, Object, Row, as_tools, needed
+from oospec_async.training.readers.base import Format, Object, Row, as_tools, needed
 from oospec_async.training.readers.openapi import functions_of
 
 _PLACEHOLDER = re.compile(r'"?\$\{([^{}",\]]*)\}?"?')  # ${animeId from searchAnime}, where a value belongs
@@ -19,16 +19,11 @@ _OPTIONAL = "[Optional]"
 _ASK = "getDetails"  # not of the API: the agent asks its user
 
 
-class ToolAlpaca:
+class ToolAlpaca(Format):
     """Schemas are read off the OpenAPI document; names that only the prose lists are no functions.
 
     A gold input that is no JSON because a value is a placeholder is read with the placeholder as text.
     """
-
-    beside: Sequence[Path] = ()
-
-    def __init__(self, source: Path, notes: Notes) -> None:
-        self._notes = notes
 
     def requests(self, row: Row) -> Iterator[Object]:
         name = row.need("Name", str)

@@ -1,0 +1,35 @@
+"""The sidecar's process with ``stub_worker.py`` for its worker."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from faults.processes import PATIENCE
+from oospec_async.runtime.devices import Device
+from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+
+STUB = Path(__file__).with_name("stub_worker.py")
+NO_MODEL = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
+
+
+def stub_sidecar(misdeed: str) -> SidecarProcess:
+    return SidecarProcess(NO_MODEL, command=(sys.executable, str(STUB), misdeed), back_off=(0.0,))
+
+
+async def opened(sidecar: SidecarProcess, use: Callable[[SidecarProcess], Awaitable[Any]]) -> Any:
+    """What ``use`` returns of the started sidecar."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await sidecar.start()
+            return await use(sidecar)
+    finally:
+        await sidecar.close()
+
+
+async def no_use(sidecar: SidecarProcess) -> None:
+    """For one that must not start."""
+    raise AssertionError("it started")

@@ -1,0 +1,160 @@
+"""The engine serves one request at a time: what one leaves, cancelled or failed, does not reach the next."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from helpers.stubs import (
+    CALL,
+    Run,
+    ScriptedTarget,
+    StubSidecar,
+    YieldingExecutor,
+    ask,
+    call,
+    engine_of,
+    served,
+)
+from oospec_async.completion import Completion
+from oospec_async.errors import OospecError
+from oospec_async.hints import CallHint, Hint
+from oospec_async.request import Request
+from oospec_async.runtime.channel import Address
+from oospec_async.runtime.devices import Device
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.executor import ThreadExecutor
+from oospec_async.runtime.ports import WaveReport
+
+
+@pytest.mark.parametrize("method", ["ar", "oospec"])
+def test_requests_made_at_once_are_served_one_at_a_time_and_in_order(method: str, run: Run) -> None:
+    cities = [f"City{n}" for n in range(5)]
+    target, sidecar = ScriptedTarget({city: call(city) for city in cities}), StubSidecar()
+    engine = engine_of(target, sidecar, executor=YieldingExecutor(), method=method)
+
+    async def all_at_once() -> list[Completion]:
+        return await asyncio.gather(*(engine.generate(ask(city)) for city in cities))
+
+    completions = run(all_at_once())
+    assert [c.text for c in completions] == [call(city) for city in cities]
+    assert target.prompts == cities
+    steps = [event for event in engine.recorder.events if event.track == "target"]
+    assert [e.request for e in steps if e.name == "prefill"] == cities
+    assert sidecar.cancelled == sidecar.launched
+
+
+def test_each_request_gets_hints_for_itself_alone(run: Run) -> None:
+    target, sidecar = ScriptedTarget({"Paris?": call("Paris"), "Rome?": call("Rome")}), StubSidecar()
+    engine = engine_of(target, sidecar, method="hint")
+    stale = Hint((CallHint("get_weather", {"city": "Paris", "days": 3}),))
+    target.before_verify = lambda round_: sidecar.publish(stale, Address(1))
+    first = served(engine, ask("Paris?"))
+    second = served(engine, ask("Rome?"))
+    assert first.metrics.hint.versions > 0
+    assert second.metrics.hint.versions == 0
+    assert sidecar.reader.rejected > 0
+
+
+def test_a_request_cancelled_at_any_step_frees_the_engine_and_its_wave(run: Run) -> None:
+    for steps in range(12):
+        sidecar = StubSidecar()
+        engine = engine_of(ScriptedTarget(), sidecar, executor=YieldingExecutor())
+
+        async def cancel_after(steps: int = steps, engine: Engine = engine) -> str:
+            task = asyncio.create_task(engine.generate(ask()))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            assert not task.done()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return (await engine.generate(ask())).text
+
+        assert run(cancel_after()) == CALL, f"cancelled after {steps} steps"
+        assert sidecar.cancelled == sidecar.launched
+
+
+def test_a_request_cancelled_while_it_waits_for_its_turn_is_not_served(run: Run) -> None:
+    target = ScriptedTarget({"a": CALL, "b": CALL, "c": CALL})
+    engine = engine_of(target, executor=YieldingExecutor(), method="ar")
+
+    async def cancel_the_second() -> None:
+        first, second, third = (asyncio.create_task(engine.generate(ask(name))) for name in "abc")
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.wait([first, second, third])
+        assert second.cancelled()
+        assert third.result().text == CALL
+
+    run(cancel_the_second())
+    assert target.prompts == ["a", "c"]
+
+
+def test_a_cancelled_requests_forward_ends_before_the_next_request_begins(run: Run) -> None:
+    began, release = threading.Event(), threading.Event()
+    target = ScriptedTarget({"a": CALL, "b": CALL})
+    order: list[str] = []
+
+    def hold(round_: int) -> None:
+        if target.prompts == ["a"]:
+            began.set()
+            release.wait(60)
+            order.append("a's forward ends")
+
+    target.before_verify = hold
+    target.before_prefill = lambda: order.append(f"prefill {target.prompts[-1]}")
+    executor = ThreadExecutor(Device("cpu"))
+    engine = engine_of(target, executor=executor, method="ar")
+
+    async def cancel_in_mid_forward() -> str:
+        first = asyncio.create_task(engine.generate(ask("a")))
+        while not began.is_set():
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+        second = asyncio.create_task(engine.generate(ask("b")))
+        await asyncio.sleep(0)
+        release.set()
+        return (await second).text
+
+    try:
+        assert run(cancel_in_mid_forward()) == CALL
+    finally:
+        executor.close()
+    assert order == ["prefill a", "a's forward ends", "prefill b"]
+
+
+@pytest.mark.parametrize("where", ["prefill", "first verify", "later verify"])
+def test_a_target_that_raises_fails_that_request_alone_and_the_next_is_served(where: str, run: Run) -> None:
+    target, sidecar = ScriptedTarget(), StubSidecar()
+    engine = engine_of(target, sidecar)
+
+    def fail(round_: int = 0) -> None:
+        if round_ == {"prefill": 0, "first verify": 1, "later verify": 3}[where]:
+            raise MemoryError("out of memory")
+
+    target.before_verify = fail
+    if where == "prefill":
+        target.before_prefill = fail
+
+    async def fail_then_serve() -> str:
+        with pytest.raises(OospecError, match=r"request .Paris.*: the target.s device is out of memory"):
+            await engine.generate(ask())
+        target.before_verify, target.before_prefill = lambda round_: None, lambda: None
+        return (await engine.generate(ask())).text
+
+    assert run(fail_then_serve()) == CALL
+    assert sidecar.cancelled == sidecar.launched
+
+
+def test_a_sidecar_whose_wave_raises_changes_nothing(run: Run) -> None:
+    class Broken(StubSidecar):
+        async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
+            raise RuntimeError("against the contract")
+
+    completion = run(engine_of(ScriptedTarget(), Broken()).generate(ask()))
+    assert completion.text == CALL
+    assert completion.metrics.hint.wave_seconds is None
