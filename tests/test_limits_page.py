@@ -20,7 +20,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding=
     ("row", "numbers"),
     [
         ("an answer of more than", [wave._LONGEST_ANSWER]),
-        ("arguments on offer", [wave._MOST_BRANCHES]),
+        ("of the calls named together", [wave._MOST_BRANCHES]),
         ("`most_calls`", [wave.Sidecar.most_calls]),
         ("a payload of more than", [channel.MAX_PAYLOAD]),
         ("a draft has at most", [state.MAX_NODES]),

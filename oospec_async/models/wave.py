@@ -18,7 +18,7 @@ from oospec_async.wave.plan import Plan
 from oospec_async.wave.questions import NONE, Question, Slot, function_question, name_text, prefix, slot_question
 
 _LONGEST_ANSWER = 48  # tokens
-_MOST_BRANCHES = 32  # with more slots than this, the function is chosen before its slots are asked for
+_MOST_BRANCHES = 32  # slots asked for in one forward
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Sidecar:
     end_tokens: frozenset[int]
     example: str = ""
     most_calls: int = 8  # that a wave names; a sidecar that was not trained to count them should name one
+    early_slots: int = _MOST_BRANCHES  # with more than this on offer, the function is chosen before they are asked for
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Wave:
         self._ends = sidecar.end_tokens
         self._request = request
         self._prefix = sidecar.example + prefix(request)
-        self._plan = Plan(request.tools, sidecar.most_calls)
+        self._plan = Plan(request.tools, sidecar.most_calls, sidecar.early_slots)
         # With its line's end, no name is the beginning of another.
         self._names = {name: self._codec.encode(name_text(name)) for name in [t.name for t in request.tools] + [NONE]}
         self._stems: dict[str, int] = {}  # stem -> its last row

@@ -15,13 +15,15 @@ _Key = tuple[str, int]  # a function, and which of its calls
 class Plan:
     """The calls of one request as they become known.
 
-    The first two calls are asked for at once, together with the slots of all functions; the third when the second is
-    known to exist, and so on. Slots of a function's second call are asked for when it has been named twice.
+    The first two calls are asked for at once, together with the slots of all functions if these are at most
+    ``early_slots``; the third when the second is known to exist, and so on. Slots of a function's second call are asked
+    for when it has been named twice.
     """
 
-    def __init__(self, tools: Sequence[Tool], most_calls: int) -> None:
+    def __init__(self, tools: Sequence[Tool], most_calls: int, early_slots: int) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._most_calls = most_calls
+        self._early_slots = early_slots
         self._named: dict[int, str] = {}  # number of a call -> function, or NONE
         self._asked: int = 0  # calls whose function was asked for
         self._slots_asked: set[_Key] = set()
@@ -52,10 +54,10 @@ class Plan:
         return function in self._named.values() or any(n not in self._named for n in range(1, self._asked + 1))
 
     def slots_to_ask(self, most: int) -> list[Slot]:
-        """Slots to ask for now: at first those of all functions if they are at most ``most``, else of named calls."""
+        """Slots to ask for now, at most so many: of named calls, and at first of functions that may be called."""
         everything = sum(len(tool.slots) for tool in self._tools.values())
         keys = [*self._order()]
-        if not self._slots_asked and everything <= most:
+        if not self._slots_asked and everything <= self._early_slots:
             keys += [(name, 1) for name in self._tools]
         slots: list[Slot] = []
         for function, call in dict.fromkeys(keys):

@@ -99,6 +99,15 @@ def test_every_slot_is_answered_as_if_it_were_asked_alone(family: str) -> None:
     assert answered >= 2
 
 
+def test_answers_are_the_same_where_the_function_is_chosen_first() -> None:
+    request = tiny.request("Plan 3 of 4.", tools=(tiny.WEATHER, NUMBERS))
+    model = TreeModel(tiny.random_model("llama", seed=2, std=0.4))
+    together, after = (Sidecar(model, tiny.codec(), GUIDE, ENDS, early_slots=early) for early in (32, 8))
+    first_steps = [next(p for p in Wave(sidecar, request).run() if p.kind == "step") for sidecar in (together, after)]
+    assert [step.branches for step in first_steps] == [2 + len(slots(request)), 2]
+    assert hints(after, request)[-1].calls == hints(together, request)[-1].calls
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_every_hint_is_valid_for_the_tools_and_adds_to_the_one_before(seed: int) -> None:
     model = tiny.random_model("qwen2", seed=seed, std=0.5)

@@ -14,25 +14,25 @@ from oospec_async.wave.questions import NONE, Slot
 NAMES = [tool.name for tool in tiny.TOOLS]
 
 
-def asked(plan: Plan, most: int = 32) -> list[tuple[str, int, str]]:
-    return [(slot.function, slot.call, slot.parameter.name) for slot in plan.slots_to_ask(most)]
+def asked(plan: Plan) -> list[tuple[str, int, str]]:
+    return [(slot.function, slot.call, slot.parameter.name) for slot in plan.slots_to_ask(32)]
 
 
 def test_two_calls_and_all_slots_are_asked_for_at_once() -> None:
-    plan = Plan(tiny.TOOLS, 8)
+    plan = Plan(tiny.TOOLS, 8, 32)
     assert list(plan.calls_to_ask()) == [1, 2]
     assert len(asked(plan)) == 7
     assert (list(plan.calls_to_ask()), asked(plan)) == ([], [])
 
 
 def test_one_tool_is_called_first_whatever_else() -> None:
-    plan = Plan((tiny.WEATHER,), 8)
+    plan = Plan((tiny.WEATHER,), 8, 32)
     assert plan.calls() == (CallHint("get_weather"),)
     assert list(plan.calls_to_ask()) == [2]
 
 
 def test_a_function_that_is_called_twice_is_asked_for_twice() -> None:
-    plan = Plan((tiny.WEATHER,), 8)
+    plan = Plan((tiny.WEATHER,), 8, 32)
     plan.calls_to_ask()
     assert [call for _, call, _ in asked(plan)] == [1, 1, 1, 1]
     plan.named(2, "get_weather")
@@ -45,7 +45,7 @@ def test_a_function_that_is_called_twice_is_asked_for_twice() -> None:
 
 
 def test_a_function_is_wanted_until_every_call_is_known() -> None:
-    plan = Plan(tiny.TOOLS, 8)
+    plan = Plan(tiny.TOOLS, 8, 32)
     plan.calls_to_ask()
     plan.named(1, "now")
     assert plan.wants("get_order")
@@ -55,7 +55,7 @@ def test_a_function_is_wanted_until_every_call_is_known() -> None:
 
 
 def test_a_call_after_one_that_is_not_known_is_not_told() -> None:
-    plan = Plan(tiny.TOOLS, 8)
+    plan = Plan(tiny.TOOLS, 8, 32)
     plan.calls_to_ask()
     plan.named(2, "now")
     assert plan.calls() == ()
@@ -64,22 +64,22 @@ def test_a_call_after_one_that_is_not_known_is_not_told() -> None:
 
 
 def test_with_many_slots_only_those_of_named_calls_are_asked_for() -> None:
-    plan = Plan(tiny.TOOLS, 8)
+    plan = Plan(tiny.TOOLS, 8, early_slots=6)
     plan.calls_to_ask()
-    assert asked(plan, most=5) == []
+    assert asked(plan) == []
     plan.named(1, "get_order")
-    assert {function for function, _, _ in asked(plan, most=5)} == {"get_order"}
+    assert {function for function, _, _ in asked(plan)} == {"get_order"}
 
 
 def test_there_is_a_first_call_and_perhaps_no_second() -> None:
-    plan = Plan(tiny.TOOLS, 8)
+    plan = Plan(tiny.TOOLS, 8, 32)
     assert plan.options(1) == NAMES
     assert plan.options(2) == [*NAMES, NONE]
 
 
 @given(named=st.lists(st.sampled_from([*NAMES, NONE]), max_size=12), most=st.integers(1, 8))
 def test_a_plan_comes_to_an_end_and_asks_nothing_twice(named: list[str], most: int) -> None:
-    plan, slots, calls = Plan(tiny.TOOLS, most), [], []
+    plan, slots, calls = Plan(tiny.TOOLS, most, 32), [], []
     answers = iter(named)
     for _ in range(30):
         new = list(plan.calls_to_ask())
