@@ -8,6 +8,7 @@ import pytest
 
 from helpers import walkthrough
 from helpers.walkthrough import CALL, REQUEST, after
+from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.wave.questions import prefix
 
 PAGE = (Path(__file__).parent.parent / "docs" / "method.md").read_text(encoding="utf-8")
@@ -61,3 +62,10 @@ def test_the_arithmetic_of_the_budget_is_right() -> None:
     assert shown(walkthrough.budget_rows(0.45, 0.45, (0, 1, 2, 3, 4, 5, 6)))
     assert shown(walkthrough.budget_rows(0.8, 0.98, (0, 4, 8, 16, 32, 46, 48)))
     assert [walkthrough.kept(0.45, 0.45), walkthrough.kept(0.8, 0.98)] == [4, 46]
+
+
+def test_the_lengths_of_unsure_chains_are_right() -> None:
+    lengths = [VerifyCurve().longest(prior) for prior in (0.05, 0.12, 0.3, 0.6)]
+    assert lengths == [4, 9, 22, 63]
+    assert "leaves 4 tokens of a chain" in PAGE
+    assert "0.05, 9 at 0.12, 22 at\n0.3, and all at 0.6" in PAGE

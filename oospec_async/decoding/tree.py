@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 LARGEST_TREE = 64  # tokens, the root counts
 
@@ -36,6 +38,21 @@ class VerifyCurve:
     def table(self) -> tuple[float, ...]:
         """Seconds for 0 (unused), 1, 2, … tokens, as many as a tree may have."""
         return tuple(self.seconds(tokens) for tokens in range(LARGEST_TREE + 1))
+
+    def longest(self, prior: float) -> int:
+        """How many tokens of a chain are worth a place in the tree where its first one is right with this chance.
+
+        The rest of a chain that is cut can be drafted once its beginning has held, in a round of its own. Verifying it
+        now is cheaper only if that takes less time than this round, times the chance that it would be needed.
+        """
+        return 1 + bisect_right(self._tail_prices, prior)
+
+    @cached_property
+    def _tail_prices(self) -> tuple[float, ...]:
+        """For 1, 2, … tokens after the first: what they add to a round, over what a round for them alone takes."""
+        costs = self.table
+        prices = ((costs[tail + 2] - costs[2]) / costs[tail + 1] for tail in range(1, LARGEST_TREE - 1))
+        return tuple(accumulate(prices, max))
 
     def seconds(self, tokens: int) -> float:
         points = self.samples
@@ -82,7 +99,7 @@ def build_tree(
     weights = [1.0]
     for candidate in candidates:
         node, weight = 0, candidate.prior
-        for token in candidate.tokens[:max_depth]:
+        for token in candidate.tokens[: min(max_depth, curve.longest(candidate.prior))]:
             child = full.children[node].get(token)
             if child is None:
                 child = full.add(token, node, candidate.source)

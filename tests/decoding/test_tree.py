@@ -55,11 +55,11 @@ def test_a_tree_is_always_whole_and_within_its_limits(
 def test_what_is_kept_yields_the_most_expected_tokens_per_second(
     candidates: list[Candidate], curve: VerifyCurve
 ) -> None:
-    """Against every budget: the best n nodes by probability, whose number is the only choice."""
+    """Against every budget: the best n nodes by probability, whose number is the only choice once chains are cut."""
     weights: dict[tuple[int, ...], float] = {}
     for candidate in candidates:
         weight = candidate.prior
-        for end in range(1, len(candidate.tokens) + 1):
+        for end in range(1, min(len(candidate.tokens), curve.longest(candidate.prior)) + 1):
             path = candidate.tokens[:end]
             weights[path] = max(weights.get(path, 0.0), weight)
             weight *= candidate.survival
@@ -68,6 +68,24 @@ def test_what_is_kept_yields_the_most_expected_tokens_per_second(
     tree = build_tree(9, candidates, curve=curve, max_nodes=48, max_depth=9)
     kept = 1 + sum(weights[path] for path in paths(tree).values() if path)
     assert kept / curve.seconds(len(tree)) >= max(rates) * (1 - 1e-9)
+
+
+@given(curve=CURVES, prior=st.floats(0, 1), more=st.floats(0, 1))
+def test_a_chain_is_cut_where_a_round_for_its_rest_costs_less_on_average(
+    curve: VerifyCurve, prior: float, more: float
+) -> None:
+    longest = curve.longest(prior)
+    assert 1 <= longest <= 63
+    assert curve.longest(max(prior, more)) >= longest
+    rest = longest - 1
+    if rest:
+        assert curve.seconds(rest + 2) - curve.seconds(2) <= prior * curve.seconds(rest + 1)
+    if longest < 63:
+        assert curve.seconds(rest + 3) - curve.seconds(2) > prior * curve.seconds(rest + 2)
+
+
+def test_where_tokens_cost_nothing_no_chain_is_cut() -> None:
+    assert FLAT.longest(0.0) == 63
 
 
 def test_common_beginnings_are_merged_and_the_surest_source_is_credited() -> None:

@@ -21,7 +21,6 @@ from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Json
 
 _PRIOR, _SURVIVAL = 0.8, 0.98
-_OTHER_VALUE_ENDS = 0.3  # chance that a value unlike the hint's ends with the next token
 _OPENERS = (1.0, 0.4)  # share of the prior by rank of the dialect
 
 
@@ -63,14 +62,21 @@ def _inside(view: View, cursor: Cursor, calls: Sequence[CallHint], dialect: Dial
     dialect = replace(dialect, name_key=keys[0], arguments_key=keys[1])
     expected, prior = _expected(view, calls[0], dialect), _PRIOR
     part = continue_object(view.text, cursor, expected, dialect.spacing)
-    differs = not part.text and cursor.at in (At.IN_STRING, At.IN_SCALAR)
-    if differs and root.key == arguments_key and len(cursor.frames) > 1:  # else the arguments themselves are text
-        expected[keys[1]][cursor.frames[1].key] = Unknown()
-        part, prior = continue_object(view.text, cursor, expected, dialect.spacing), _OTHER_VALUE_ENDS
+    in_value = cursor.at in (At.IN_STRING, At.IN_SCALAR) and len(cursor.frames) > 1  # else the arguments are text
+    if in_value and root.key == arguments_key:
+        arguments, key = expected[keys[1]], cursor.frames[1].key
+        if not part.text or isinstance(arguments.get(key, Unknown()), Unknown):  # a value that is not the hint's
+            arguments[key] = Unknown()
+            part, prior = continue_object(view.text, cursor, expected, dialect.spacing), _ends(cursor.partial)
     if not part.whole:
         return Draft(part.text, prior)
     rest, final = _after(view, calls[1:], replace(dialect, spacing=dialect.spacing.observed(cursor.gaps)))
     return Draft(part.text + rest, prior, final)
+
+
+def _ends(partial: str) -> float:
+    """The chance that a value unlike the hint's ends with the next token: the longer it is, the longer it may go on."""
+    return 1 / (3 + len(partial) / 4)
 
 
 def _calls(view: View, calls: Sequence[CallHint], dialect: Dialect) -> tuple[str, bool]:

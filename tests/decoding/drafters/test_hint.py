@@ -8,6 +8,7 @@ from helpers import tiny
 from helpers.calling import ANSWERS, KOELN, ORDER, PARIS
 from helpers.drafts import candidates, hint, texts
 from oospec_async.decoding.drafters.hint import HintDrafter
+from oospec_async.hints import Hint
 
 WEATHER = '<tool_call>\n{"name": "get_weather", "arguments": {'
 END = "}}\n</tool_call>"
@@ -70,6 +71,14 @@ def test_a_differing_value_is_less_sure_to_end_than_the_hints_own_is_to_go_on() 
     (right,) = candidates("hint", WEATHER + '"city": "Par', hint=ONE)
     (other,) = candidates("hint", WEATHER + '"city": "Lon', hint=ONE)
     assert other.prior < right.prior
+
+
+@pytest.mark.parametrize("given", [hint(("get_weather", {}), omitted=["city", "days"]), hint(("get_weather", {}))])
+def test_a_value_that_the_hint_does_not_hold_is_as_unsure_to_end(given: Hint) -> None:
+    """Whether it says that the slot is left out, or has not told it yet."""
+    differing = candidates("hint", WEATHER + '"city": "Lon', hint=ONE)[0].prior
+    assert candidates("hint", WEATHER + '"city": "Lon', hint=given)[0].prior == differing < 0.3
+    assert candidates("hint", WEATHER + '"city": "Londonderry', hint=ONE)[0].prior < differing
 
 
 @pytest.mark.parametrize("written", ['"get_order"', '"get_order", "arguments": {', '"get_o', '"now", "arguments": '])
