@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import select
@@ -13,6 +14,7 @@ import click
 
 from oospec_async.errors import OospecError
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # stdout goes to a file that takes no more
 _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, direction, lone surrogates, other line breaks
 
 
@@ -27,7 +29,9 @@ def run_command(command: click.Command, program: str, argv: Sequence[str] | None
     try:
         # Not by click's own main: where stdout is closed, it ends with the code of a failed assertion.
         with command.make_context(program, list(sys.argv[1:] if argv is None else argv)) as context:
-            return int(command.invoke(context) or 0)
+            code = int(command.invoke(context) or 0)
+            _flush()
+            return code
     except click.exceptions.Exit as ended:  # after --help
         return ended.exit_code
     except BrokenPipeError:
@@ -39,14 +43,27 @@ def run_command(command: click.Command, program: str, argv: Sequence[str] | None
         said, code = " ".join(error.format_message().split()), 2
     except OospecError as error:
         said, code = str(error), 2
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        said, code = f"output cannot be written: {error.strerror}", 2
     except ModuleNotFoundError as missing:
         if (missing.name or "").startswith(("oospec_async", "sim")):
             raise
         said, code = f"{missing.name} is not installed; pip install '.[live]' brings what models need", 2
     except (KeyboardInterrupt, click.Abort):
         said, code = "interrupted", 130
+    try:
+        _flush()
+    except OSError:
+        to_nowhere()
     click.echo(f"{program}: {visible(said)}", err=True)
     return code
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # as it is where whoever started this has closed it
+        sys.stdout.flush()
 
 
 def _left_by_its_reader() -> bool:

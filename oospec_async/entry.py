@@ -19,11 +19,7 @@ def enter(program: str, module: str) -> None:
 
     A thread that is still at work, loading a model say, does not keep a command that has failed from ending.
     """
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:  # closed by whoever started it: else the next file opened would be taken for it
-            os.open(os.devnull, os.O_RDWR)
+    hold_streams()
     try:
         importlib.import_module(module).main()
     except KeyboardInterrupt:
@@ -33,6 +29,15 @@ def enter(program: str, module: str) -> None:
         if stop.code in (2, 130):
             _leave(int(stop.code))
         raise
+
+
+def hold_streams() -> None:
+    """Where whoever started this has closed a stream, the next file opened would be taken for it."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _leave(code: int) -> NoReturn:

@@ -207,4 +207,5 @@ def _as_json(setup: Setup, completions: Sequence[Completion], failed: Sequence[F
         ],
         "failures": [asdict(failure) for failure in failed],
     }
-    return json.dumps(result)
+    # A margin may be infinite or no number: JSON has null for both.
+    return json.dumps(json.loads(json.dumps(result), parse_constant=lambda name: None))

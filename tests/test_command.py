@@ -59,6 +59,21 @@ def test_a_pipe_that_broke_elsewhere_is_not_taken_for_stdout() -> None:
     assert "BrokenPipeError" in done.stderr
 
 
+@pytest.mark.parametrize("act", ["print('x')", "raise OospecError('bad input')"])
+def test_a_full_disk_behind_stdout_is_one_line(act: str) -> None:
+    """Also where what is printed waits for the end of the process, and where something else went wrong."""
+    code = (
+        "import sys, click; from oospec_async.command import run_command; from oospec_async.errors import OospecError\n"
+        f"def act():\n    print('before')\n    {act}\n"
+        "sys.exit(run_command(click.Command('c', callback=act), 'tool', []))"
+    )
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line in ("tool: output cannot be written: No space left on device", "tool: bad input")
+
+
 @pytest.mark.parametrize("entry", ["oospec_async.entry", "oospec_async.training.entry"])
 def test_whoever_closes_stdout_has_enough(entry: str) -> None:
     read, out = os.pipe()

@@ -11,7 +11,6 @@ what is measured, and how it is kept fair.
 from __future__ import annotations
 
 import datetime
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -23,18 +22,20 @@ from benchmark.machine import fingerprint
 from benchmark.matrix import matrix, table
 from benchmark.measure import measure
 from benchmark.methods import METHODS
-from benchmark.options import Options
+from benchmark.options import Options, short_name
 from benchmark.picture import draw
 from benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
 from benchmark.rows import Header, read_rows
-from benchmark.table import as_json, show, show_table
+from benchmark.summary import Summary
+from benchmark.table import as_json, show, show_tables
 from drawing import check_picture
+from pydantic_core import to_json
 from rich.console import Console
 
 from oospec_async.command import run_command
 from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, same_file
+from oospec_async.files import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.devices import default_devices, parse_devices
@@ -63,9 +64,18 @@ def category(request: str, path: Path) -> str:
     return name if name and number[:1].isdigit() else path.stem
 
 
+def summary_of(path: Path) -> Summary:
+    """Raises OospecError, one line that begins with the file."""
+    contents = read_rows(path)
+    try:
+        return summarise(contents)
+    except OospecError as error:
+        raise OospecError(f"{path}: {error}") from None
+
+
 def conclude(path: Path, as_json_: bool, picture: Path | None, err: Console) -> int:
     """Sum up a rows file; the picture first, whatever becomes of stdout. Returns the exit code."""
-    summary = summarise(read_rows(path))
+    summary = summary_of(path)
     if picture is not None:
         draw(summary, picture)
         note(err, f"picture: {picture}")
@@ -105,7 +115,7 @@ def _methods() -> str:
     help=f"Joined by commas. Default: {','.join(DEFAULT_METHODS)} (/both only where two cores are pinned), and "
     "generate+assistant for every --assistant.",
 )
-@click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1))
+@click.option("--runs", default=3, show_default=True, type=click.IntRange(1, 10_000))
 @click.option("--limit", type=click.IntRange(min=1), help="So many requests of each file.")
 @click.option("--max-new-tokens", type=click.IntRange(min=1), help="Instead of each request's own limit.")
 @click.option("--devices", help="TARGET,SIDECAR: cuda:N, cpu, or cpu:N (one pinned core). Default: what is there.")
@@ -117,7 +127,7 @@ def _methods() -> str:
 )
 @click.option("--draft-model", help="The model of drafter 'draft'.")
 @click.option("--assistant", "assistants", multiple=True, help="A model for generate+assistant; can be given again.")
-@click.option("--rows", default="bench.rows.jsonl", show_default=True, type=click.Path(path_type=Path))
+@click.option("--rows", default="bench.rows.jsonl", show_default=True, type=click.Path(path_type=Path, writable=True))
 @click.option("--record", type=click.Path(path_type=Path), metavar="TRACE.json", help="A trace of run 0.")
 @_output_options
 def run(
@@ -143,18 +153,12 @@ def run(
     Exit code 1 if a row is an error, or in float32 an output differs from generate's. The same command goes on with
     a run that was stopped.
     """
-    for path, what in ((record, "--record"), (picture, "--picture"), (rows, "--rows")):
-        others = [*requests, *(each for each in (record, picture, rows) if each is not None and each is not path)]
-        if path is not None and any(same_file(path, other) for other in others):
-            raise OospecError(f"{what} {path}: is another file of this command too; name files that differ")
-    check_writable(rows, "--rows")
-    if record is not None:
-        check_writable(record, "--record")
+    check_outputs(requests, {"--rows": rows, "--record": record, "--picture": picture})
     if picture is not None:
         check_picture(picture, "--picture")
     asked, categories = read_all(requests, limit, max_new_tokens)
     options = Options(
-        devices=devices or default_devices(),
+        devices=default_devices() if devices is None else devices,
         target=target,
         sidecar=sidecar,
         adapter=adapter,
@@ -163,7 +167,13 @@ def run(
         dtype=dtype,
     )
     parse_devices(options.devices)
-    plans = plan(methods.split(","), options) if methods is not None else default_plan(options)
+    shorts = [short_name(name) for name in assistants]
+    if twice := next((name for name in shorts if shorts.count(name) > 1), None):
+        raise OospecError(f"--assistant: two end in {twice!r}, by which a method names its own; rename a directory")
+    named = [name.strip() for name in methods.split(",")] if methods is not None else None
+    plans = plan(named, options) if named is not None else default_plan(options)
+    if draft_model is not None and not any(each.entry.needs_draft_model for each in plans):
+        raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it; add one")
     if record is not None and not any(each.traced for each in plans):
         raise OospecError("--record: no method here is the engine's own, such as oospec; add one, or leave it out")
     header = Header(
@@ -178,7 +188,8 @@ def run(
     try:
         measure(options, plans, asked, header, rows, record, err)
     except KeyboardInterrupt:
-        note(err, f"{rows}: holds the rows so far; the same command goes on from there")
+        if rows.exists():
+            note(err, f"{rows}: holds the rows so far; the same command goes on from there")
         raise
     return conclude(rows, as_json_, picture, err)
 
@@ -200,12 +211,15 @@ def report(rows: Path, as_json_: bool, picture: Path | None) -> int:
 @click.option("--json", "as_json_", is_flag=True, help="As JSON on stdout.")
 def compare(files: tuple[Path, ...], as_json_: bool) -> int:
     """Speedups of several benchmarks, by requests and target, with unweighted means."""
-    summaries = {path: summarise(read_rows(path)) for path in files}
+    for place, path in enumerate(files):
+        if any(same_file(path, other) for other in files[:place]):
+            raise OospecError(f"{path}: is named twice; a mean counts a file once")
+    summaries = {path: summary_of(path) for path in files}
     found = matrix(summaries)
     if as_json_:
-        click.echo(json.dumps(asdict(found), indent=1))
+        click.echo(to_json(asdict(found), indent=1).decode())
     else:
-        show_table(table(found))
+        show_tables(table(found))
     return max(summary.exit_code for summary in summaries.values())
 
 

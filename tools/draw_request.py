@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from statistics import median_low
 from typing import Any
@@ -17,8 +18,9 @@ from typing import Any
 import click
 from drawing import check_picture, dress, write_picture
 
-from oospec_async.command import run_command
+from oospec_async.command import run_command, visible
 from oospec_async.errors import OospecError
+from oospec_async.files import check_outputs
 from oospec_async.timeline.colours import DRAFTER_COLOURS, FAINT_INK, INK, PREFILL, SIDECAR_PREFILL, SIDECAR_STEP
 from oospec_async.trace import RequestTrace, Trace, read_trace
 
@@ -42,7 +44,7 @@ def runs_of(trace: Trace, request: str | None) -> tuple[str, Runs]:
         if request not in both:
             raise OospecError(f"--request {request!r}: no request with rounds with and without a hint; see the trace")
         return request, both[request]
-    gains = {name: _decode(_plain(runs)[-1]) / _decode(_hinted(runs)[0]) for name, runs in both.items()}
+    gains = {name: _decode(_plain(runs)[-1]) / (_decode(_hinted(runs)[0]) or inf) for name, runs in both.items()}
     typical = median_low(gains.values())
     return next((name, both[name]) for name, gain in gains.items() if gain == typical)
 
@@ -83,8 +85,8 @@ def figure_of(trace: Trace, request: str, runs: Runs) -> Any:
     dress(axes, labels)
     axes.set_xlim(0, width * 1.08)
     axes.set_xlabel("seconds since the prefill began; in a round: tokens that it committed", fontsize=9)
-    axes.set_title(f"{request}: {shown[0].output_tokens} tokens", loc="left", fontsize=11)
-    figure.text(0.01, -0.02, _caption(trace), fontsize=7.5, color=FAINT_INK, ha="left", va="top")
+    axes.set_title(visible(f"{request}: {shown[0].output_tokens} tokens"), loc="left", fontsize=11)
+    figure.text(0.01, -0.02, visible(_caption(trace)), fontsize=7.5, color=FAINT_INK, ha="left", va="top")
     return figure
 
 
@@ -128,6 +130,7 @@ def _caption(trace: Trace) -> str:
 @click.option("--request", help="Its id; default: the one with the median decode speedup.")
 def command(trace_file: Path, out: Path, request: str | None) -> None:
     """Draw one request of a recorded trace, with and without the hint."""
+    check_outputs([trace_file], {"--out": out})
     check_picture(out, "--out")
     trace = read_trace(trace_file)
     try:
@@ -135,7 +138,7 @@ def command(trace_file: Path, out: Path, request: str | None) -> None:
     except OospecError as error:
         raise OospecError(f"{trace_file}: {error}") from None
     write_picture(out, "--out", lambda: figure_of(trace, name, runs), bbox_inches="tight")
-    print(f"{out}: {name}, {', '.join(runs)}", file=sys.stderr)
+    print(visible(f"{out}: {name}, {', '.join(runs)}"), file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from oospec_async.command import visible
 from oospec_async.errors import OospecError
 from oospec_async.files import check_writable, write_atomically
 from oospec_async.timeline.colours import FAINT_INK, GRID, INK
@@ -16,6 +18,7 @@ _FORMATS = (".svg", ".png")
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"], "font.size": 10, "text.color": INK, "axes.labelcolor": FAINT_INK,
     "xtick.color": FAINT_INK, "ytick.color": INK, "svg.hashsalt": "oospec",
+    "text.parse_math": False,  # a name may hold dollars
 }  # fmt: skip
 
 
@@ -32,7 +35,8 @@ def write_picture(path: Path, option: str, make: Callable[[], Any], **saving: An
     """Draw the figure that ``make`` makes. Raises OospecError if the file cannot be written."""
     import matplotlib
 
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # drawn as a box
         data, kind = io.BytesIO(), path.suffix.lower().removeprefix(".")
         metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
         make().savefig(data, format=kind, dpi=160, metadata=metadata, **saving)
@@ -41,7 +45,7 @@ def write_picture(path: Path, option: str, make: Callable[[], Any], **saving: An
 
 def dress(axes: Any, labels: Sequence[str]) -> None:
     """Lanes from above with their labels, a grid behind them, and no frame."""
-    axes.set_yticks(range(len(labels)), labels)
+    axes.set_yticks(range(len(labels)), list(map(visible, labels)))
     axes.set_ylim(len(labels) - 0.45, -0.55)
     axes.tick_params(length=0)
     axes.grid(axis="x", color=GRID, linewidth=0.8)

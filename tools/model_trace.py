@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 import torch
@@ -34,8 +33,9 @@ from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.around import observed_dialect
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable
+from oospec_async.files import check_outputs
 from oospec_async.hints import Hint, decode_hint, encode_hint
+from oospec_async.models.load import load_tokenizer
 from oospec_async.profile import Decode, profiles
 from oospec_async.toolcall import ToolCall
 from oospec_async.trace import Publish, RequestTrace, Timing, Trace, Wave, write_trace
@@ -128,7 +128,11 @@ def chosen_cases(data: Path, writer: Writer, limit: int, seed: int, notes: Notes
         found = list(read_cases(data, category, writer, LONGEST, notes))
         cases += random.Random(f"{seed} {category}").sample(found, min(limit, len(found)))
     if not cases:
-        raise OospecError(f"{data}: no row of {', '.join(CATEGORIES)} can be decoded")
+        reasons = "; ".join(notes.lines())
+        raise OospecError(f"{data}: no row of {', '.join(CATEGORIES)} can be decoded: {reasons}")
+    ids = [case.request.id for case in cases]
+    if twice := next((id_ for id_ in ids if ids.count(id_) > 1), None):
+        raise OospecError(f"{data}: id {twice!r} is used twice; ids must differ")
     random.Random(seed).shuffle(cases)
     return cases
 
@@ -156,17 +160,6 @@ def _guess(case: Case, recorded: dict[str, list[ToolCall]] | None, source: Path 
     return exact(case.request, recorded[case.request.id], chance)
 
 
-def load_tokenizer(path: Path) -> Any:
-    """Raises OospecError if there is none."""
-    import transformers
-
-    try:
-        return transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise OospecError(f"--tokenizer {path}: no tokenizer can be loaded from there: {reason}") from None
-
-
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--tokenizer", required=True, type=click.Path(path_type=Path), help="Directory of Qwen3's tokenizer.")
@@ -182,13 +175,14 @@ def command(
 ) -> None:
     """Write a modelled trace to OUT."""
     err = Console(stderr=True)
-    check_writable(out, "trace")
+    folder = bfcl_directory(data)
+    check_outputs([hints, *folder.glob("*.json*"), *folder.glob("possible_answer/*")], {"OUT": out})
     torch.set_num_threads(1)
-    writer = Writer(load_tokenizer(tokenizer), str(tokenizer))
+    writer = Writer(load_tokenizer(tokenizer, f"--tokenizer {tokenizer}"), str(tokenizer))
     recorded = read_guesses(hints) if hints is not None else None
     shape, notes = SHAPES[name], Notes()
     target, sidecar = Roofline(shape, A100), Roofline(SIDECAR, A100)
-    cases = chosen_cases(bfcl_directory(data), writer, limit, seed, notes)
+    cases = chosen_cases(folder, writer, limit, seed, notes)
     guesses = [_guess(case, recorded, hints, f"{seed} {case.request.id}") for case in cases]
     models = Models(
         writer, Waves(writer.codec, shape.vocabulary, writer.end_token), target, sidecar, times.curve(target)

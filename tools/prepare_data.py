@@ -16,16 +16,15 @@ import click
 
 from oospec_async.command import run_command
 from oospec_async.errors import OospecError
-from oospec_async.files import same_file, write_atomically
+from oospec_async.files import check_outputs, write_atomically
 from oospec_async.request import parse_request
 from oospec_async.training.readers import FORMATS
-from oospec_async.training.readers.base import Ids, Notes, Object, check_gold
+from oospec_async.training.readers.base import Format, Ids, Notes, Object, check_gold
 from oospec_async.training.readers.source import find, read_rows
 
 
-def prepare(name: str, path: Path, limit: int | None, max_new_tokens: int | None, notes: Notes) -> list[Object]:
+def prepare(made: Format, path: Path, limit: int | None, max_new_tokens: int | None, notes: Notes) -> list[Object]:
     """The requests that a file's first ``limit`` rows make. Raises OospecError naming the file, line and field."""
-    made = FORMATS[name](path, notes)
     requests: list[Object] = []
     ids = Ids(notes)
     for row in islice(read_rows(path), limit):
@@ -68,7 +67,7 @@ def share_tools(requests: Sequence[Object], size: int, notes: Notes) -> list[Obj
 def write(text: str, out: Path | None) -> None:
     """Write a whole file or nothing; without a path, to stdout. Raises OospecError."""
     if out is not None:
-        write_atomically(out, text, "output")
+        write_atomically(out, text, "--out")
         return
     try:
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
@@ -110,9 +109,9 @@ def command(
     """
     notes = Notes()
     path = find(source, category)
-    if out is not None and same_file(out, path):
-        raise OospecError(f"{out}: is the source itself; name another file to write to")
-    requests = prepare(format_, path, limit, max_new_tokens, notes)
+    made = FORMATS[format_](path, notes)
+    check_outputs([path, *made.beside], {"--out": out})
+    requests = prepare(made, path, limit, max_new_tokens, notes)
     if size is not None:
         requests = share_tools(requests, size, notes)
     write("".join(json.dumps(request, ensure_ascii=False) + "\n" for request in requests), out)

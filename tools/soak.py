@@ -27,6 +27,7 @@ from soaking.footprint import Footprint, descendants, footprint
 from soaking.serving import HISTORY, METHODS, Server, Soak, serve_under_hostile_hints
 
 from oospec_async.command import run_command
+from oospec_async.entry import hold_streams
 from oospec_async.provenance import software
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
@@ -167,12 +168,16 @@ def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
     if json_wanted:
         print(json.dumps(as_json(result, failures)))
     else:
-        print_result(Console(), result, failures)
+        console = Console()
+        with console.capture() as shown:  # rich would end the process where whoever reads has enough
+            print_result(console, result, failures)
+        print(shown.get(), end="")
     return 1 if failures else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all limits hold, 1: one is broken, 2: bad input, which one line on stderr names, 130: interrupted."""
+    hold_streams()
     return run_command(command, "soak.py", argv)
 
 

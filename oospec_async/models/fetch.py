@@ -43,8 +43,11 @@ def resolve(name: str, *, offline: bool = False) -> ModelFiles:
     `name` is a directory, a Hugging Face id, or a packaged model's id without its organisation.
     Raises OospecError if it cannot be had.
     """
-    path, source = _locate(name, offline)
-    return ModelFiles(name, path, source, weights_sha256(path))
+    try:
+        path, source = _locate(name, offline)
+        return ModelFiles(name, path, source, weights_sha256(path))
+    except OSError as error:
+        raise OospecError(f"{name}: {error.filename or 'its files'}: {error.strerror}") from None
 
 
 def cache_dir() -> Path:

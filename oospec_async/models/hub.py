@@ -27,7 +27,7 @@ def weight_files(folder: Path) -> list[Path]:
         try:
             shards = set(json.loads((folder / (name + _INDEX)).read_text())["weight_map"].values())
             files = sorted(folder / shard for shard in shards)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
         if files and all(file.is_file() for file in files):
             return files

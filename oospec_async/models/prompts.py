@@ -35,7 +35,7 @@ class Prompts:
         self._tokenizer = tokenizer
         self._codec = TokenizerCodec(tokenizer)
         self._name = name
-        self._taken = frozenset(inspect.signature(tokenizer.apply_chat_template).parameters)
+        self._taken = frozenset({"self", "messages", *inspect.signature(tokenizer.apply_chat_template).parameters})
         self._takes_tools = takes_tools(self._render)
         read = dialect_from_template(self._render) or _DEFAULT
         others = [dialect for dialect in NAMED.values() if dialect.opener != read.opener]

@@ -48,6 +48,22 @@ def test_a_directory_that_lacks_something(tmp_path: Path, gone: str, told: str) 
 
 
 @pytest.mark.usefixtures("cache")
+def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_model(tmp_path / "mine")
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text("[" * 100_000)
+    with pytest.raises(OospecError, match="lacks weights"):
+        fetch.resolve(str(folder))
+
+    def closed(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder / "config.json"))
+
+    monkeypatch.setattr(fetch.hub, "missing", closed)
+    with pytest.raises(OospecError, match=r"mine: .*config.json: Permission denied$"):
+        fetch.resolve(str(folder))
+
+
+@pytest.mark.usefixtures("cache")
 def test_a_file_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
     with pytest.raises(OospecError, match="is a file"):

@@ -104,9 +104,10 @@ def test_earlier_calls_and_their_results_reach_the_template() -> None:
     assert "12:00" in text
 
 
-def test_what_is_not_for_the_template_is_refused() -> None:
-    asked = tiny.request(id="r8", chat_template_kwargs={"enable_thinking": False, "tokenize": True})
-    with pytest.raises(OospecError, match=r"^request 'r8': chat_template_kwargs: 'tokenize' is no template variable"):
+@pytest.mark.parametrize("name", ["tokenize", "messages", "self"])
+def test_what_is_not_for_the_template_is_refused(name: str) -> None:
+    asked = tiny.request(id="r8", chat_template_kwargs={"enable_thinking": False, name: True})
+    with pytest.raises(OospecError, match=rf"^request 'r8': chat_template_kwargs: '{name}' is no template variable"):
         Prompts(tiny.tokenizer(), "m").text(asked)
 
 

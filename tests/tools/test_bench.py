@@ -224,6 +224,30 @@ def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
     assert "--runs 1: " in capsys.readouterr().err
 
 
+def test_parts_of_the_trace_that_are_lost_are_told_before_the_work_goes_on(
+    finished: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(finished.read_text().splitlines()[:-1]) + "\n")
+    before = rows.read_bytes()
+    monkeypatch.setattr(bench.module("process"), "WorkerProcess", None)
+    assert command.main(arguments(folder, "--rows", str(rows), "--record", str(tmp_path / "trace.json"))) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "'tiny_0' by ar was measured without it; name another --rows" in line
+    assert rows.read_bytes() == before
+
+
+def test_what_lies_where_the_history_goes_is_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "rows.jsonl.state"
+    state.write_text("mine")
+    assert command.main(arguments(folder, "--rows", str(tmp_path / "rows.jsonl"), methods=("ar",))) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{state}: File exists; remove it, or name another --rows" in line
+    assert [(path, path.read_text()) for path in tmp_path.iterdir()] == [(state, "mine")]
+
+
 def test_other_requests_are_refused(finished: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = ("--rows", str(finished), "--record", str(folder / "other.json"), "--max-new-tokens", "5")
     assert command.main(arguments(folder, *more)) == 2

@@ -19,7 +19,18 @@ command: Any = bench.module("")
         (["report", "nowhere.jsonl"], "nowhere.jsonl: cannot read the rows"),
         (["report", "{rows}", "--picture", "x.jpg"], "--picture x.jpg: ends in neither .svg nor .png"),
         (["run"], "Missing argument"),
-        (["run", "{rows}", "--rows", "{rows}"], "is another file of this command too"),
+        (["run", "{rows}", "--rows", "{rows}"], "is read or written already; name another file"),
+        (["run", "{requests}", "--picture", "{requests}"], "--picture {requests}: is read or written already"),
+        (["run", "{requests}", "--runs", "1000000000"], "--runs"),
+        (["run", "{requests}", "--devices", ""], "device '': unknown"),
+        (["run", "{requests}", "--methods", "ar, ", "--devices", "cpu"], "method '': '' is neither"),
+        (["run", "{requests}", "--assistant", "a/b", "--assistant", "c/b"], "--assistant: two end in 'b'"),
+        (
+            ["run", "{requests}", "--methods", "ar", "--devices", "cpu", "--draft-model", "x"],
+            "--draft-model belongs to",
+        ),
+        (["report", "{rows}"], "{rows}: no request has been served by every method yet"),
+        (["matrix", "{rows}", "{tmp}/../{tmp_name}/rows.jsonl"], "is named twice; a mean counts a file once"),
         (["run", "{requests}", "--rows", "/nowhere/x"], "--rows /nowhere/x: there is no folder"),
         (["run", "{requests}", "--methods", "fast", "--devices", "cpu"], "method 'fast': 'fast' is neither"),
         (
@@ -41,12 +52,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
     names = {"rows": path, "requests": tmp_path / "r.jsonl", "again": tmp_path / "s.jsonl", "tmp": tmp_path}
     for name in ("requests", "again"):
         names[name].write_text(request + "\n")
+    names["tmp_name"] = Path(tmp_path.name)
     before = sorted(tmp_path.iterdir())
     if arguments[0] == "run" and "--rows" not in arguments:
         arguments = [*arguments, "--rows", str(tmp_path / "new.jsonl")]
     assert command.main([argument.format(**names) for argument in arguments]) == 2
     captured = capsys.readouterr()
     (line,) = captured.err.splitlines()
-    assert reason in line
+    assert reason.format(**names) in line
     assert captured.out == ""
     assert sorted(tmp_path.iterdir()) == before

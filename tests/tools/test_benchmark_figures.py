@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.dom import minidom
 
 import pytest
 
@@ -173,6 +174,32 @@ def test_figures_are_of_complete_runs_or_of_what_the_first_has(tmp_path: Path) -
     assert then.methods["pld"].total_speedup.median == pytest.approx(5 / 3)
     with pytest.raises(OospecError, match="no request has been served by every method yet"):
         figures.summarise(rows.read_rows(bench.write(path, head, made[0])))
+    failed = bench.failed(0, "q_1", "pld", "too\nlong")
+    with pytest.raises(OospecError, match=r"the first error: run 0, pld: too long$"):
+        figures.summarise(rows.read_rows(bench.write(path, head, failed)))
+
+
+@pytest.mark.parametrize("decode", [0.0, 5e-324])
+def test_a_time_of_nothing_gives_no_ratio(decode: float, tmp_path: Path) -> None:
+    made = [bench.row(0, "q_1", "ar", total=2, decode=1), bench.row(0, "q_1", "pld", total=1, decode=decode)]
+    path = bench.write(tmp_path / "rows.jsonl", bench.header(["ar", "pld"], {"q_1": "q"}), *made)
+    pld = figures.summarise(rows.read_rows(path)).methods["pld"]
+    assert (pld.decode_speedup, pld.decode_ratios) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["[bold]odd[/no]", "x\x1b[31m", ":bug:", "$\\frac{", "天气"])
+def test_names_are_no_markup_and_steer_no_terminal(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = [bench.row(0, request, method, total=1) for method in ("ar", name) for request in (f"{name}_1", "b_1")]
+    head = bench.header(["ar", name], {f"{name}_1": name, "b_1": "b"})
+    path = bench.write(tmp_path / "rows.jsonl", head, *made)
+    assert command.main(["report", str(path), "--picture", str(tmp_path / "a.svg")]) == 0
+    minidom.parse(str(tmp_path / "a.svg"))
+    assert command.main(["matrix", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert name.replace("\x1b", "\\x1b") in shown.out
+    assert "\x1b" not in shown.out + shown.err
 
 
 def test_what_figures_are_medians_of_is_told_alike_in_table_and_picture(

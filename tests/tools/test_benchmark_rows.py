@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,9 @@ def test_a_last_line_that_was_cut_off_is_dropped_and_written_over(tmp_path: Path
         ('{"run":0,"request":"a_1","method":"pld","error":"x","more":1}', ":3: more: Extra inputs"),
         ('{"run":1,"request":"a_1","method":"pld","error":"x"}', ":3: run 1, 'a_1' by 'pld' is not of this benchmark"),
         ('{"run":0,"request":"a_1","method":"ar","error":"x"}', ":3: run 0, 'a_1' by 'ar' is there twice"),
-        (ROW.model_dump_json().replace("2.0", "0.0", 1), ":3: measured.total_seconds: Input should be greater than 0"),
+        (ROW.model_dump_json().replace("2.0", "0.0", 1), ":3: measured.total_seconds: Input should be greater than"),
+        (ROW.model_dump_json().replace("2.0", "1e308", 1), ":3: measured.total_seconds: Input should be less than"),
+        (ROW.model_dump_json().replace('"rounds":2', f'"rounds":1{"0" * 400}'), ":3: measured.rounds: "),
     ],
 )
 def test_a_broken_line_is_named_with_its_field(line: str, reason: str, tmp_path: Path) -> None:
@@ -80,6 +83,38 @@ def test_a_file_without_a_header_is_none(tmp_path: Path) -> None:
     assert "no header" in refusal(path)
     path.write_text('{"format":"oospec-bench/9"}\n')
     assert f"{path}:1: format: Input should be 'oospec-bench/1'" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ('"target":{"name":"tiny",', '"target":{"name":5,', "fingerprint.target.name: Input should be a valid string"),
+        ('"assistants":[]', '"assistants":null', "fingerprint.assistants: Input should be a valid array"),
+        ('"sidecar":null,', "", "fingerprint.sidecar: Field required"),
+        ('"methods":["ar","pld"]', '"methods":[]', "methods: List should have at least 1 item"),
+        ('"curves":{}', '"curves":{"main":[]}', "curves.main: List should have at least 1 item"),
+        ('"curves":{}', '"curves":{"main":[[1,-1.0]]}', "curves.main.0.1: Input should be greater than or equal to 0"),
+        ('"runs":1', '"runs":1000000000', "runs: Input should be less than or equal to"),
+    ],
+)
+def test_a_header_that_no_benchmark_writes_is_named_with_its_field(
+    before: str, after: str, reason: str, tmp_path: Path
+) -> None:
+    path = bench.write(tmp_path / "rows.jsonl", HEAD, ROW)
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, after, 1))
+    assert f"{path}:1: {reason}" in refusal(path)
+
+
+def test_margins_that_are_infinite_or_no_number_can_be_read_again(tmp_path: Path) -> None:
+    """As where a checkpoint rules all tokens out but one, or its weights are damaged."""
+    row = bench.row(0, "a_1", "ar", total=2.0, margins=[math.inf, math.nan, 0.5])
+    with rows.RowsFile(tmp_path / "rows.jsonl", HEAD) as file:
+        file.add(row)
+    (found,) = rows.read_rows(tmp_path / "rows.jsonl").rows.values()
+    first, second, third = found.measured.margins
+    assert (first, third) == (math.inf, 0.5)
+    assert math.isnan(second)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +209,24 @@ def test_a_history_that_would_run_code_is_refused(
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize(
+    "damage", [b"", b"(" * 9, b"h\x05.", b"\x80\x04\x8e" + b"\xff" * 7 + b"\x7f", b"\x80\x04]K\x01s."]
+)
+def test_a_damaged_history_is_named(damage: bytes, tmp_path: Path) -> None:
+    kept = history.History(tmp_path)
+    kept.save("ar", 0, 1, None)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(damage)
+    with pytest.raises(OospecError, match="what ar knew after 1 requests"):
+        kept.load("ar", 0, 1)
+
+
+def test_what_cannot_be_written_beside_the_rows_is_named(tmp_path: Path) -> None:
+    (tmp_path / "trace.jsonl").mkdir()
+    with pytest.raises(OospecError, match=r"trace.jsonl: Is a directory; remove it, or name another --rows"):
+        fragments.Fragments(tmp_path / "trace.jsonl").clear()
+
+
 def test_all_that_methods_learn_can_be_loaded(tmp_path: Path) -> None:
     memory, dialect = Memory(), NAMED["fenced"]
     memory.learn([1, 2, 3], np.ones(4, dtype=np.float32), Recollection(successors={1: [2, 3]}), dialect)
@@ -190,6 +243,9 @@ def test_all_that_methods_learn_can_be_loaded(tmp_path: Path) -> None:
 def test_parts_of_a_trace_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text('{"request": "a_1", "method": "ar", "trace": {}}\n{"half')
+    with pytest.raises(OospecError, match=r"trace.jsonl:1: no part of a trace"):
+        fragments.Fragments(path).read()
+    path.write_text(f'{{"request": {"[" * 100_000}\n')
     with pytest.raises(OospecError, match=r"trace.jsonl:1: no part of a trace"):
         fragments.Fragments(path).read()
     with pytest.raises(OospecError, match="'a_1' by ar was measured without it"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from pathlib import Path
 from typing import Any
+from xml.dom import minidom
 
 import pytest
 
@@ -68,6 +70,32 @@ def test_the_picture_tells_what_every_round_committed_and_is_the_same_each_time(
         assert f"<!-- {part} -->" in text
     ends = {f"{run.rounds[-1].start + run.rounds[-1].seconds:.2f} s" for run in (asked, made.requests[5])}
     assert all(f"{end} -->" in text for end in ends)
+
+
+@pytest.mark.parametrize("name", ["[bold]odd[/no]", "x\x1b[31m", "$\\frac{", "天气"])
+def test_a_name_is_drawn_as_it_is(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made, path = recorded(), tmp_path / "trace.json"
+    old = made.requests[0].request
+    write_trace(Trace.model_validate_json(made.model_dump_json().replace(f'"{old}"', json.dumps(name))), path)
+    assert draw_request.main([str(path), "--out", str(tmp_path / "x.svg"), "--request", name]) == 0
+    minidom.parse(str(tmp_path / "x.svg"))
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_decode_that_took_no_time_can_be_drawn() -> None:
+    made = recorded()
+    still = [each.model_copy(update={"start": 1.0, "seconds": 0.0}) for each in made.requests[0].rounds]
+    runs = [made.requests[0].model_copy(update={"rounds": still}), *made.requests[1:]]
+    assert draw_request.runs_of(made.model_copy(update={"requests": runs}), None)[0]
+
+
+def test_the_trace_itself_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "trace.svg"
+    write_trace(recorded(), path)
+    before = path.read_bytes()
+    assert draw_request.main([str(path), "--out", str(path)]) == 2
+    assert f"--out {path}: is read or written already" in capsys.readouterr().err
+    assert path.read_bytes() == before
 
 
 def test_what_cannot_be_drawn_is_one_line(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import random
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,42 @@ def test_bad_input_is_named_in_one_line(
     assert named in error
     assert len(error.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_read_is_not_written_over(
+    tmp_path: Path, tokenizer: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hints = tmp_path / "hints.jsonl"
+    hints.write_text(json.dumps({"id": "parallel_0", "calls": []}))
+    for path in (hints, data / "BFCL_v4_parallel.json", data / "possible_answer" / "BFCL_v4_parallel.json"):
+        before = path.read_bytes()
+        usual = ["--tokenizer", str(tokenizer), "--data", str(data), "--hints", str(hints)]
+        assert model_trace.main([str(path), *usual]) == 2
+        assert f"OUT {path}: is read or written already" in capsys.readouterr().err
+        assert path.read_bytes() == before
+
+
+def test_a_damaged_tokenizer_and_rows_without_sense_are_named(
+    tmp_path: Path, tokenizer: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(tokenizer, tmp_path / "tokenizer")
+    (tmp_path / "tokenizer" / "tokenizer.json").write_text("{}")
+    shutil.copytree(data, tmp_path / "twice")
+    for folder in (tmp_path / "twice", tmp_path / "twice" / "possible_answer"):
+        shutil.copy(folder / "BFCL_v4_multiple.json", folder / "BFCL_v4_parallel.json")
+    shutil.copytree(data, tmp_path / "none")
+    for category in ROWS:
+        (tmp_path / "none" / f"BFCL_v4_{category}.json").write_text("{}")
+    out = tmp_path / "t.json"
+    for at, source, said in (
+        (tmp_path / "tokenizer", data, f"--tokenizer {tmp_path / 'tokenizer'}: the tokenizer in"),
+        (tokenizer, tmp_path / "twice", f"{tmp_path / 'twice'}: id 'multiple_"),
+        (tokenizer, tmp_path / "none", "can be decoded: 3 x left out: malformed row"),
+    ):
+        assert model_trace.main([str(out), "--tokenizer", str(at), "--data", str(source)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+        assert not out.exists()
 
 
 def test_outputs_are_written_as_the_template_writes_them(data: Path) -> None:

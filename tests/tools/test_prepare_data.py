@@ -385,7 +385,15 @@ def test_bad_arguments_are_one_line_each(tmp_path: Path, capsys: pytest.CaptureF
         (tmp_path, itself),
         (Path(os.devnull), itself),
     ):
-        assert refused(capsys, "bfcl", source, "--out", out) == f"output {out}: {reason}"
+        assert refused(capsys, "bfcl", source, "--out", out) == f"--out {out}: {reason}"
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = bfcl(tmp_path, [question()], [answer({"width": [3], "depth": [4]})])
+    for path in (source, tmp_path / "possible_answer" / source.name):
+        before = path.read_bytes()
+        assert refused(capsys, "bfcl", source, "--out", path).startswith(f"--out {path}: is read or written already")
+        assert path.read_bytes() == before
 
 
 def test_a_file_is_replaced_whole_and_reads_as_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

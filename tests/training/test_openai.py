@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from helpers.training import asking, call, function, requests_of, write_rows
+from oospec_async.errors import OospecError
 
 
 def calls(*functions: dict[str, Any]) -> dict[str, Any]:
@@ -52,3 +55,9 @@ def test_calls_that_are_no_json_leave_their_turn_out(tmp_path: Path) -> None:
     made, rules = made_of(tmp_path, *rows)
     assert made == []
     assert rules == {"calls whose arguments are no JSON object; turn left out": 2}
+
+
+@pytest.mark.parametrize("tools", ["[]", {"name": "water"}])
+def test_tools_that_are_no_list_are_refused_and_not_dropped(tools: Any, tmp_path: Path) -> None:
+    with pytest.raises(OospecError, match=r"chats.jsonl:1: tools: a list is expected"):
+        made_of(tmp_path, {"messages": [USER], "tools": tools})

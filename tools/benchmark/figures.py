@@ -18,6 +18,7 @@ from oospec_async.summary import known_mean, known_median
 REFERENCE, BASELINE = "generate", "ar"  # whose ids count, and whose times; the first method where they are not there
 PLAIN = (REFERENCE, BASELINE)  # the faster of them is what a user has today
 TOOLSPEC, OOSPEC, PERFECT = "toolspec", "oospec", "oospec@perfect"
+_NANOSECOND = 1e-9  # below it a time is no time, and its ratio no number
 _TIMES = ("total_seconds", "first_token_seconds", "prefill_seconds", "decode_seconds", "host_seconds")
 
 Value = Callable[[Measured], float]
@@ -32,7 +33,7 @@ class _Rows:
         requests, methods = list(header.categories), header.methods
         complete = [
             run
-            for run in range(header.runs)
+            for run in sorted({row.run for row in rows.values()})
             if all((run, request, method) in rows for request in requests for method in methods)
         ]
         self.complete = len(complete)
@@ -42,7 +43,10 @@ class _Rows:
             r for r in seen if all(rows[run, r, method].measured for run in self.runs for method in methods)
         ]  # fmt: skip
         if not served:
-            raise OospecError("no request has been served by every method yet, so there is nothing to compare")
+            failed = next((row for row in rows.values() if row.error), None)
+            reason = f"; the first error: run {failed.run}, {failed.method}: {failed.error}" if failed else ""
+            said = f"no request has been served by every method yet, so there is nothing to compare{reason}"
+            raise OospecError(" ".join(said.split()))
         self.requests, self.left_out = served, len(seen) - len(served)
         self._rows = rows
 
@@ -138,7 +142,7 @@ def _speedup(
     """The fastest baseline's sum over the method's, run by run; None where there is no time to divide by."""
     best = [min(sums) for sums in zip(*(rows.sums(name, value, requests) for name in baselines), strict=True)]
     mine = rows.sums(method, value, requests)
-    return _figure([b / m for b, m in zip(best, mine, strict=True)]) if all(mine) else None
+    return _figure([b / m for b, m in zip(best, mine, strict=True)]) if min(mine) >= _NANOSECOND else None
 
 
 def _ratios(rows: _Rows, baseline: str, method: str, value: Value) -> Ratios | None:
@@ -147,7 +151,7 @@ def _ratios(rows: _Rows, baseline: str, method: str, value: Value) -> Ratios | N
     def medians(name: str) -> list[float]:
         return [median(value(rows.one(run, request, name)) for run in rows.runs) for request in rows.requests]
 
-    found = [b / m for b, m in zip(medians(baseline), medians(method), strict=True) if m]
+    found = [b / m for b, m in zip(medians(baseline), medians(method), strict=True) if m >= _NANOSECOND]
     if not found:
         return None
     p05, p50, p95 = (float(each) for each in np.percentile(found, (5, 50, 95)))

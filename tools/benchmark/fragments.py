@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmark.history import beside_rows
 from benchmark.rows import Row
 from oospec_async.errors import OospecError
 from oospec_async.journal import LineFile
@@ -24,7 +25,8 @@ class Fragments:
 
     def clear(self) -> None:
         """Remove what an earlier benchmark has left."""
-        self._path.unlink(missing_ok=True)
+        with beside_rows(self._path):
+            self._path.unlink(missing_ok=True)
 
     def add(self, request: str, method: str, trace: Mapping[str, Any]) -> None:
         """Raises OospecError where the disk takes no more."""
@@ -44,7 +46,7 @@ class Fragments:
             try:
                 item = json.loads(line)
                 found[item["request"], item["method"]] = Trace.model_validate(item["trace"])
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise OospecError(f"{self._path}:{number}: no part of a trace; name another --rows") from None
         return found
 
@@ -54,6 +56,14 @@ class Fragments:
         except OSError:
             return b""
         return data[: data.rfind(b"\n") + 1]
+
+
+def part_of(row: Row, fragments: Mapping[tuple[str, str], Trace]) -> Trace:
+    """Raises OospecError where a row was measured without --record, or its part is lost."""
+    part = fragments.get((row.request, row.method))
+    if part is None:
+        raise OospecError(f"--record: {row.request!r} by {row.method} was measured without it; name another --rows")
+    return part
 
 
 def join(rows: Sequence[Row], fragments: Mapping[tuple[str, str], Trace]) -> Trace:
@@ -66,11 +76,8 @@ def join(rows: Sequence[Row], fragments: Mapping[tuple[str, str], Trace]) -> Tra
     for row in rows:
         if row.measured is None:
             continue
-        part = fragments.get((row.request, row.method))
-        if part is None:
-            raise OospecError(f"--record: {row.request!r} by {row.method} was measured without it; name another --rows")
-        parts.append(part)
-        requests += [each.model_copy(update={"arrival": arrival}) for each in part.requests]
+        parts.append(part_of(row, fragments))
+        requests += [each.model_copy(update={"arrival": arrival}) for each in parts[-1].requests]
         arrival += row.measured.total_seconds
     if not parts:
         raise OospecError("--record: no request was served by a method of the engine, so there is no trace to write")

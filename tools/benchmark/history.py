@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,6 +27,15 @@ _PARTS = frozenset(  # what a history is made of
 )
 
 
+@contextlib.contextmanager
+def beside_rows(path: Path) -> Iterator[None]:
+    """What keeps ``path``, which lies beside a rows file, from being written becomes an OospecError that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise OospecError(f"{path}: {error.strerror}; remove it, or name another --rows") from None
+
+
 class History:
     """A folder of pickles, two a method in turn: whenever a process dies, the one that belongs to the rows is whole."""
 
@@ -45,7 +56,7 @@ class History:
                 saved_run, saved_count, state = _Unpickler(stream).load()
             if (saved_run, saved_count) == (run, count):
                 return state
-        except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, ValueError, TypeError):
+        except Exception:  # a damaged pickle raises what it likes
             pass  # said below
         raise OospecError(
             f"{path}: what {method} knew after {count} requests of run {run} is not in it, so the rows cannot be gone "

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmark.options import Options
 from benchmark.plan import Plan
+from benchmark.rows import Fingerprint, Weights
 from oospec_async.adapters import describe, find_adapter
 from oospec_async.models.fetch import resolve
 from oospec_async.provenance import software
@@ -45,8 +45,8 @@ def accelerators(devices: str) -> list[str]:
     return [str(torch.cuda.get_device_name(name)) for name in cuda]
 
 
-def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Request]) -> dict[str, Any]:
-    """What must be the same for rows to belong together. Models that are not on this disk are fetched.
+def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Request]) -> Fingerprint:
+    """Of a benchmark on this machine. Models that are not on this disk are fetched.
 
     Raises OospecError for one that cannot be had.
     """
@@ -54,38 +54,38 @@ def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Requ
     sidecar = any(plan.entry.needs_sidecar for plan in plans)
     drafter = options.draft_model if any(plan.entry.needs_draft_model for plan in plans) else None
     adapter = find_adapter(options.adapter, options.sidecar) if sidecar else None
-    return {
-        "requests": hashlib.sha256(
+    return Fingerprint(
+        requests=hashlib.sha256(
             "\n".join(each.model_dump_json(exclude_defaults=True) for each in requests).encode()
         ).hexdigest(),
-        "target": _weights(options.target),
-        "sidecar": _weights(options.sidecar) if sidecar else None,
-        "adapter": describe(adapter) if adapter is not None else None,
-        "drafter": _weights(drafter) if drafter is not None else None,
-        "assistants": [_weights(name) for name in options.assistants],
-        "dtype": options.dtype,
-        "devices": options.devices,
-        "machine": hardware,
-        "software": software(),
-    }
+        target=_weights(options.target),
+        sidecar=_weights(options.sidecar) if sidecar else None,
+        adapter=describe(adapter) if adapter is not None else None,
+        drafter=_weights(drafter) if drafter is not None else None,
+        assistants=[_weights(name) for name in options.assistants],
+        dtype=options.dtype,
+        devices=options.devices,
+        machine=hardware,
+        software=software(),
+    )
 
 
-def _weights(name: str) -> dict[str, str]:
+def _weights(name: str) -> Weights:
     files = resolve(name)
-    return {"name": files.name, "source": files.source, "sha256": files.weights_sha256}
+    return Weights(name=files.name, source=files.source, sha256=files.weights_sha256)
 
 
-def measured_on(found: Mapping[str, Any]) -> str:
+def measured_on(found: Fingerprint) -> str:
     """A fingerprint in one line, for captions."""
-    parts = [f"target {_named(found['target'])}"]
-    if found["sidecar"]:
-        parts.append(f"sidecar {_named(found['sidecar'])}" + (f" with {found['adapter']}" if found["adapter"] else ""))
-    parts += [f"drafter {_named(found['drafter'])}"] if found["drafter"] else []
-    parts += [f"assistant {_named(each)}" for each in found["assistants"]]
-    software_ = found["software"]
-    versions = ", ".join(f"{name} {software_[name]}" for name in ("torch", "transformers") if name in software_)
-    return f"{', '.join(parts)}; {found['dtype']} on {found['devices']}; {found['machine']}; {versions}"
+    parts = [f"target {_named(found.target)}"]
+    if found.sidecar is not None:
+        parts.append(f"sidecar {_named(found.sidecar)}" + (f" with {found.adapter}" if found.adapter else ""))
+    parts += [f"drafter {_named(found.drafter)}"] if found.drafter is not None else []
+    parts += [f"assistant {_named(each)}" for each in found.assistants]
+    known = found.software
+    versions = ", ".join(f"{name} {known[name]}" for name in ("torch", "transformers") if name in known)
+    return f"{', '.join(parts)}; {found.dtype} on {found.devices}; {found.machine}; {versions}"
 
 
-def _named(weights: Mapping[str, str]) -> str:
-    return f"{weights['name']} ({weights['source']}, SHA-256 {weights['sha256'][:8]})"
+def _named(weights: Weights) -> str:
+    return f"{weights.name} ({weights.source}, SHA-256 {weights.sha256[:8]})"

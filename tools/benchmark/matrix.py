@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.summary import MethodFigures, Summary
+from oospec_async.command import visible
 from oospec_async.errors import OospecError
 
 
@@ -67,7 +68,7 @@ def _cell(path: Path, summary: Summary, methods: Sequence[str]) -> Cell:
         return {name: speedup for name, speedup in found.items() if speedup is not None}
 
     return Cell(
-        target=summary.header.fingerprint["target"]["name"],
+        target=summary.header.fingerprint.target.name,
         requests=path.name.removesuffix(".jsonl").removesuffix(".rows"),
         count=summary.requests,
         baseline=summary.baseline,
@@ -87,15 +88,18 @@ def _mean(target: str, cells: Sequence[Cell], methods: Sequence[str]) -> Cell:
 def table(found: Matrix) -> Table:
     """Each cell: the decode's speedup, and that of whole requests."""
     baseline = found.cells[0].baseline
-    title = Text(f"Speedup over {baseline}: decode, and whole requests in brackets")
+    title = Text(visible(f"Speedup over {baseline}: decode, and whole requests in brackets"))
     shown = Table(title=title, title_justify="left")
     for heading in ("target", "requests", "", *found.methods):
-        shown.add_column(heading, justify="left" if heading in ("target", "requests") else "right")
+        shown.add_column(visible(heading), justify="left" if heading in ("target", "requests") else "right")
     for cell in found.cells:
-        shown.add_row(cell.target, cell.requests, str(cell.count), *_speedups(cell, found.methods))
+        names = visible(cell.target), visible(cell.requests)
+        shown.add_row(*names, str(cell.count), *_speedups(cell, found.methods))
     shown.add_section()
     for cell in found.means:
-        shown.add_row(cell.target or "all", "unweighted mean", str(cell.count), *_speedups(cell, found.methods))
+        shown.add_row(
+            visible(cell.target) or "all", "unweighted mean", str(cell.count), *_speedups(cell, found.methods)
+        )
     return shown
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmark.fragments import Fragments, join
-from benchmark.history import History
+from benchmark.fragments import Fragments, join, part_of
+from benchmark.history import History, beside_rows
 from benchmark.options import Options
 from benchmark.plan import Plan
 from benchmark.process import WorkerProcess
-from benchmark.rows import Header, RowsFile
+from benchmark.rows import Header, Row, RowsFile
 from benchmark.session import Session
 from benchmark.worker import Spec
 from oospec_async.request import Request
@@ -46,11 +46,17 @@ def measure(
         if rows is not None and len(rows.rows) == header.expected:
             tell(f"{path}: all {header.expected} rows are there; ask for more --runs, or remove it to measure anew")
         else:
-            history.mkdir(exist_ok=True)
+            with beside_rows(history):
+                history.mkdir(exist_ok=True)
+            if rows is None:
+                fragments.clear()
+            elif record is not None:  # before hours of work, not after them
+                known = fragments.read()
+                for row in _recorded(rows, plans):
+                    part_of(row, known)
             curves = dict(rows.header.curves) if rows is not None else {}
             workers = _open(options, plans, history, curves, tell, stack)
             if rows is None:
-                fragments.clear()
                 rows = stack.enter_context(RowsFile(path, header.model_copy(update={"curves": curves})))
             # Drawn when a row ends, never by a thread of its own: that would disturb what is measured.
             progress = stack.enter_context(Progress(*_COLUMNS, console=err, auto_refresh=False))
@@ -64,10 +70,14 @@ def measure(
             Session(plans, requests, header.runs, workers, rows, kept, done).serve()
             History(history).clear()
         if record is not None:
-            traced = {each.name for each in plans if each.traced}
-            served = [row for row in rows.rows.values() if row.run == 0 and row.method in traced]
-            write_trace(join(served, fragments.read()), record)
+            write_trace(join(_recorded(rows, plans), fragments.read()), record)
             tell(f"trace: {record}")
+
+
+def _recorded(rows: RowsFile, plans: Sequence[Plan]) -> list[Row]:
+    """Rows that a trace is made of, in the order in which they were served."""
+    traced = {each.name for each in plans if each.traced}
+    return [row for row in rows.rows.values() if row.run == 0 and row.method in traced and row.measured is not None]
 
 
 def _open(

@@ -10,6 +10,7 @@ from drawing import dress, write_picture
 
 from benchmark.machine import measured_on
 from benchmark.summary import Figure, MethodFigures, Summary
+from oospec_async.command import visible
 from oospec_async.timeline.colours import FAINT_INK, INK
 
 _OTHER, _OURS, _BOUND = ("#7b8794", "#cbd2d9"), ("#1f5fa8", "#a9c8ea"), ("#a8893f", "#e6d9b4")  # total, decode
@@ -44,7 +45,7 @@ def _figure(summary: Summary) -> Any:
 
     _speedups(axes(foot + panel + _GAP), summary, names)
     _times(axes(foot), summary, names)
-    text = "\n".join(caption)
+    text = visible("\n".join(caption))
     figure.text(0.015, 0.12 / height, text, fontsize=7.5, color=FAINT_INK, va="bottom", ha="left", linespacing=1.5)
     return figure
 
@@ -67,7 +68,7 @@ def _speedups(axes: Any, summary: Summary, names: list[str]) -> None:
                 )  # fmt: skip
     axes.axvline(1.0, color=FAINT_INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
     axes.set_xlim(0, right * 1.12)
-    axes.set_title(f"Speedup over {summary.baseline}: whole requests, and the decode alone", **_TITLE)
+    axes.set_title(visible(f"Speedup over {summary.baseline}: whole requests, and the decode alone"), **_TITLE)
     _dress(axes, names)
 
 

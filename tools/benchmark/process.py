@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from benchmark.history import beside_rows
 from benchmark.worker import Spec
 from oospec_async.errors import OospecError
 
@@ -32,7 +33,9 @@ class WorkerProcess:
         environment["PYTHONPATH"] = os.pathsep.join([str(_TOOLS), *filter(None, [environment.get("PYTHONPATH")])])
         if spec.cores:  # as many threads as cores, from the first tensor on
             environment |= {"OMP_NUM_THREADS": str(len(spec.cores)), "MKL_NUM_THREADS": str(len(spec.cores))}
-        with log.open("wb") as stream:
+        with beside_rows(log):
+            stream = log.open("wb")
+        with stream:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

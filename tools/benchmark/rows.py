@@ -14,17 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from oospec_async.errors import OospecError
 from oospec_async.files import write_atomically
 from oospec_async.journal import LineFile
+from oospec_async.trace import Count, Seconds, Some
 
 FORMAT = "oospec-bench/1"
 
-Count = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Key = tuple[int, str, str]  # run, request, method
+Curve = Annotated[list[tuple[Some, Seconds]], Field(min_length=1)]  # seconds of a forward, by tokens in the tree
 T = TypeVar("T", bound=BaseModel)
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A margin is infinite where every other token is ruled out: as null it could not be read again.
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
 
 class HintRow(_Part):
@@ -48,7 +49,7 @@ class Measured(_Part):
 
     tokens: list[int]  # the output's ids
     margins: list[float] = []  # of each token: by how much its logit beat the second best; empty: not known
-    total_seconds: Annotated[Seconds, Field(gt=0)]  # what speedups divide by
+    total_seconds: Annotated[Seconds, Field(ge=1e-9)]  # what speedups divide by
     first_token_seconds: Seconds
     prefill_seconds: Seconds
     decode_seconds: Seconds
@@ -82,16 +83,37 @@ class Row(_Part):
         return self.run, self.request, self.method
 
 
+class Weights(_Part):
+    name: str
+    source: str
+    sha256: str
+
+
+class Fingerprint(_Part):
+    """What must be the same for rows to belong together."""
+
+    requests: str  # SHA-256
+    target: Weights
+    sidecar: Weights | None
+    adapter: str | None
+    drafter: Weights | None
+    assistants: list[Weights]
+    dtype: str
+    devices: str
+    machine: str
+    software: dict[str, str]  # versions
+
+
 class Header(_Part):
-    """``fingerprint``: what must be the same for rows to belong together. The rest is noted when the file is begun."""
+    """What is noted when a file is begun."""
 
     format: Literal["oospec-bench/1"] = "oospec-bench/1"
-    fingerprint: dict[str, Any]
-    methods: list[str]
-    runs: Annotated[int, Field(ge=1)]
-    categories: dict[str, str]  # of every request, in the order of the files
+    fingerprint: Fingerprint
+    methods: Annotated[list[str], Field(min_length=1)]
+    runs: Some
+    categories: Annotated[dict[str, str], Field(min_length=1)]  # of every request, in the order of the files
     date: str  # ISO 8601, UTC
-    curves: dict[str, list[tuple[int, float]]] = {}  # by worker: seconds of a forward, by tokens in the tree
+    curves: dict[str, Curve] = {}  # by worker
     recorded: bool = False  # run 0 keeps what a trace is made of
 
     @property
@@ -149,11 +171,11 @@ def _parse(kind: type[T], line: bytes, where: str, expected: str) -> T:
 
 def differing(old: Header, new: Header) -> str | None:
     """The first field that keeps rows of two benchmarks from belonging together, and both of its values."""
-    before = old.fingerprint | {"methods": old.methods, "recorded": old.recorded}
-    now = new.fingerprint | {"methods": new.methods, "recorded": new.recorded}
-    for field in dict.fromkeys([*now, *before]):
-        if before.get(field) != now.get(field):
-            return f"{field} was {_short(before.get(field))} and is {_short(now.get(field))}"
+    before = old.fingerprint.model_dump() | {"methods": old.methods, "recorded": old.recorded}
+    now = new.fingerprint.model_dump() | {"methods": new.methods, "recorded": new.recorded}
+    for field, value in now.items():
+        if before[field] != value:
+            return f"{field} was {_short(before[field])} and is {_short(value)}"
     return None
 
 

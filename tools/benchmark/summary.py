@@ -106,5 +106,5 @@ class Summary:
     @property
     def exit_code(self) -> int:
         """1 if a row is an error, or in float32 an output is another one."""
-        exact = self.header.fingerprint.get("dtype") == "float32"
+        exact = self.header.fingerprint.dtype == "float32"
         return int(bool(self.errors) or (exact and any(each.differences for each in self.methods.values())))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
-from rich.console import Console
+import click
+from pydantic_core import to_json
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from benchmark.figures import OOSPEC, TOOLSPEC
 from benchmark.machine import measured_on
 from benchmark.summary import Figure, Ratios, Summary
+from oospec_async.command import visible
 
 _FILE_WIDTH = 150  # columns where stdout is no terminal
 _MOST_ROWS = 12  # of differing outputs that are shown by method
@@ -19,38 +21,37 @@ _MOST_ROWS = 12  # of differing outputs that are shown by method
 
 def as_json(summary: Summary) -> str:
     header = summary.header
-    about = {"format": "oospec-bench-summary/1", "measured_on": header.fingerprint, "date": header.date}
+    about = {"format": "oospec-bench-summary/1", "measured_on": header.fingerprint.model_dump(), "date": header.date}
     errors = [row.model_dump(exclude={"measured"}) for row in summary.errors]
     figures = asdict(summary) | {"errors": errors}
     del figures["header"]
-    return json.dumps(about | figures, indent=1, ensure_ascii=False)
+    return to_json(about | figures, indent=1, inf_nan_mode="null").decode()
 
 
-def show_table(table: Table) -> None:
-    _console().print(table)
-
-
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=_FILE_WIDTH)
+def show_tables(*tables: RenderableType) -> None:
+    """Print on stdout. By ``click``, for rich ends the process where whoever reads has enough."""
+    console = Console(markup=False, emoji=False)  # names are no markup
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH, markup=False, emoji=False)
+    with console.capture() as shown:
+        for table in tables:
+            console.print(table, highlight=False, soft_wrap=isinstance(table, str))
+    click.echo(shown.get(), nl=False, color=True)
 
 
 def show(summary: Summary) -> None:
-    console = _console()
-    console.print(_times(summary))
-    console.print(_speedups(summary))
+    shown: list[RenderableType] = [_times(summary), _speedups(summary)]
     if any(each.hints for each in summary.methods.values()):
-        console.print(_hints(summary))
+        shown.append(_hints(summary))
     if len(set(summary.header.categories.values())) > 1:
-        console.print(_categories(summary))
-    for line in _lines(summary):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        shown.append(_categories(summary))
+    show_tables(*shown, *map(visible, _lines(summary)))
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=Text(title), title_justify="left")
+    table = Table(title=Text(visible(title)), title_justify="left")
     for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index else "left", overflow="fold")
+        table.add_column(visible(name), justify="right" if index else "left", overflow="fold")
     return table
 
 
@@ -63,7 +64,7 @@ def _times(summary: Summary) -> Table:
         times = each.times
         unlike = len({difference.request for difference in each.differences})
         table.add_row(
-            name,
+            visible(name),
             _seconds(times["total_seconds"]),
             *(_seconds(times[f"{part}_seconds"]) for part in ("first_token", "prefill", "decode", "host")),
             str(each.tokens),
@@ -83,7 +84,7 @@ def _speedups(summary: Summary) -> Table:
     )
     for name, each in summary.methods.items():
         table.add_row(
-            name,
+            visible(name),
             *_speedup(each.total_speedup),
             *_speedup(each.decode_speedup),
             _speedup(each.decode_speedup_over_plain)[0],
@@ -101,7 +102,7 @@ def _hints(summary: Summary) -> Table:
     for name, each in summary.methods.items():
         if (hints := each.hints) is not None:
             table.add_row(
-                name,
+                visible(name),
                 f"{hints.arrived:.0%}",
                 f"{hints.whole_at_first_round:.0%}",
                 _number(hints.arrival_seconds, 2),
@@ -125,7 +126,7 @@ def _categories(summary: Summary) -> Table:
             found = each.categories.get(name)
             decode = f" ({found.decode_speedup.median:.2f}×)" if found and found.decode_speedup else ""
             cells.append(f"{found.total_speedup.median:.2f}×{decode}" if found else "")
-        table.add_row(method, *cells)
+        table.add_row(visible(method), *cells)
     return table
 
 

@@ -17,7 +17,8 @@ class OpenAi(Format):
     """
 
     def requests(self, row: Row) -> Iterator[Object]:
-        messages, tools = row.need("messages", list), _wrapped(row.data.get("tools"))
+        messages = row.need("messages", list)
+        tools = _wrapped(row.need("tools", list) if row.data.get("tools") is not None else [])
         name = row.data["id"] if isinstance(row.data.get("id"), str) and row.data["id"] else row.name
         made: Object = {"id": name, "messages": messages, "tools": tools}
         if row.data.get("tools_in_prompt") is True:
@@ -46,10 +47,9 @@ class OpenAi(Format):
             return None
 
 
-def _wrapped(tools: Json) -> list[Object]:
+def _wrapped(tools: list[Json]) -> list[Object]:
     """Tools in OpenAI's wrapping, whether they had it or not."""
-    listed = tools if isinstance(tools, list) else []
-    bare = [t["function"] if isinstance(t, dict) and isinstance(t.get("function"), dict) else t for t in listed]
+    bare = [t["function"] if isinstance(t, dict) and isinstance(t.get("function"), dict) else t for t in tools]
     return [{"type": "function", "function": function} for function in bare]
 
 
