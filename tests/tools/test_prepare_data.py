@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib
 import json
 import os
@@ -433,6 +434,18 @@ def test_the_script_writes_utf_8_in_any_locale_and_bears_a_closed_pipe(tmp_path:
     assert first["messages"][0]["content"].startswith("Wie groß")
     assert process.returncode == 0
     assert "Traceback" not in err
+
+
+def test_half_of_a_set_by_its_ids(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    source = bfcl(tmp_path, [question(id=f"rooms_{n}") for n in range(40)])
+    everything, _ = made(capfdbinary, "bfcl", source)
+    half, _ = made(capfdbinary, "bfcl", source, "--even-ids")
+    ids = [request["id"] for request in everything]
+    even = [each for each in ids if int(hashlib.sha1(each.encode()).hexdigest(), 16) % 2 == 0]
+    assert [request["id"] for request in half] == even
+    assert 0 < len(even) < 40
+    first, _ = made(capfdbinary, "bfcl", source, "--even-ids", "--limit", 3)
+    assert [request["id"] for request in first] == even[:3]
 
 
 def test_shared_tools_are_those_of_the_group_and_a_second_one_of_a_name_is_left_out(
