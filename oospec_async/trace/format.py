@@ -1,21 +1,13 @@
 """The trace format ``oospec-trace/1``: numbers of a run, recorded or modelled, and no texts. All times in seconds.
 
-``docs/traces.md`` explains every field. Reading a trace checks it as a whole: see ``trace_check``.
+``docs/traces.md`` explains every field.
 """
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
-from oospec_async.json_text import dotted
-from oospec_async.trace_check import problems
+from pydantic import BaseModel, ConfigDict, Field
 
 FORMAT = "oospec-trace/1"
 PARTS = ("outputs", "profiles", "hints", "target timing", "sidecar timing", "host timing")  # of every provenance
@@ -184,76 +176,3 @@ class Trace(_Part):
     provenance: Provenance
     timing: Timing
     requests: list[RequestTrace]
-
-
-def write_trace(trace: Trace, path: Path) -> None:
-    """Write atomically, a line a request; gzipped if the name ends in ``.gz``. Raises OospecError if it cannot be."""
-    text = _as_text(trace)
-    write_atomically(path, gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text, "trace")
-
-
-def read_trace(path: Path) -> Trace:
-    """Read a trace, plain or gzipped, and check it as a whole.
-
-    Raises OospecError, one line that names the file and the field, for the first thing that is wrong.
-    """
-    trace, wrong = _read(path)
-    if trace is None or wrong:
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise OospecError(f"{path}: {wrong[0]}{more}")
-    return trace
-
-
-def check_trace(path: Path) -> list[str]:
-    """Everything that is wrong with a trace, a line each that begins with the file and the field; empty if it is whole.
-
-    Raises OospecError for a file that cannot be read at all.
-    """
-    return [f"{path}: {problem}" for problem in _read(path)[1]]
-
-
-_GZIP = b"\x1f\x8b"
-# What pydantic says in Python's words, in those of JSON.
-_PLAINLY = {
-    "missing": "missing",
-    "extra_forbidden": "unknown; remove it, or read the trace with the version that wrote it",
-    "model_type": "an object is expected",
-    "list_type": "a list is expected",
-    "finite_number": "a finite number is expected",
-}
-
-
-def _read(path: Path) -> tuple[Trace | None, list[str]]:
-    try:
-        data = path.read_bytes()
-        data = gzip.decompress(data) if data.startswith(_GZIP) else data  # by content: names get lost
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise OospecError(f"{path}: damaged gzip; record or fetch the trace again") from None
-    except OSError as error:
-        raise OospecError(f"{path}: cannot read the trace: {error.strerror}") from None
-    try:
-        trace = Trace.model_validate_json(data)
-    except ValidationError as error:
-        wrong = [_plainly(each["type"], each["loc"], each["msg"], each["input"]) for each in error.errors()]
-        foreign = [line for line in wrong if line.startswith("format:")]  # then the rest says little
-        return None, foreign or wrong
-    return trace, [" ".join(problem.split()) for problem in problems(trace, PARTS)]  # a name may hold a line break
-
-
-def _plainly(kind: str, loc: tuple[int | str, ...], message: str, value: object) -> str:
-    if kind == "json_invalid":
-        return f"not JSON ({message.removeprefix('Invalid JSON: ')}); a trace ({FORMAT}) is expected"
-    field = dotted(loc)
-    if field == "format":
-        return f"format: {value!r} is unknown; this version reads {FORMAT!r}"
-    if not field:
-        return f"an object with provenance, timing and requests is expected, not {type(value).__name__}"
-    shown = f", not {value!r}" if isinstance(value, int | float | str) and len(repr(value)) < 40 else ""
-    return f"{field}: {_PLAINLY.get(kind, message)}{shown if kind not in ('missing', 'extra_forbidden') else ''}"
-
-
-def _as_text(trace: Trace) -> str:
-    """JSON with a line a request, so that a difference between two traces can be read."""
-    requests = ",\n".join(request.model_dump_json() for request in trace.requests)
-    head = f'{{"format":"{trace.format}",\n"provenance":{trace.provenance.model_dump_json()}'
-    return f'{head},\n"timing":{trace.timing.model_dump_json()},\n"requests":[\n{requests}\n]}}\n'

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from oospec_async.trace import Profile, RequestTrace, Round, Trace
+from oospec_async.trace.format import PARTS, Profile, RequestTrace, Round, Trace
 
 _TICK = 1e-6  # seconds by which sums of rounded times may miss each other
 
 
-def problems(trace: Trace, parts: Sequence[str]) -> Iterator[str]:
-    """What does not fit together, a line each that begins with the field. ``parts``: what a provenance must name."""
-    for part in parts:
+def problems(trace: Trace) -> Iterator[str]:
+    """What does not fit together, a line each that begins with the field."""
+    for part in PARTS:
         if part not in trace.provenance.parts:
             yield f"provenance.parts: {part!r} is missing; say where it comes from"
     sizes = [size for size, _ in trace.provenance.curve]
