@@ -54,24 +54,22 @@ def share_tools(requests: Sequence[Object], size: int, notes: Notes) -> list[Obj
     A request that has another tool by a name that is in the list already is left out. Raises OospecError for a
     request whose tools are part of its text.
     """
-    shared: list[Object] = []
-    group: list[Object] = []
-    tools: dict[str, Object] = {}
+    groups: list[tuple[list[Object], dict[str, Object]]] = []  # requests, and their tools by name
     for request in requests:
         if request.get("tools_in_prompt"):
             raise OospecError(
                 f"--share-tools: request {request['id']!r} has its tools in its text; leave the option out"
             )
+        if not groups or len(groups[-1][0]) == size:
+            groups.append(([], {}))
+        members, tools = groups[-1]
         own = {tool["function"]["name"]: tool for tool in request["tools"]}
         if any(tools.get(name, tool) != tool for name, tool in own.items()):
             notes.add("tool is not the one of this name in the shared list: request left out", request["id"])
             continue
-        tools |= own
-        group.append(request)
-        if len(group) == size:
-            shared += [{**each, "tools": list(tools.values())} for each in group]
-            group, tools = [], {}
-    return shared + [{**each, "tools": list(tools.values())} for each in group]
+        tools.update(own)
+        members.append(request)
+    return [{**each, "tools": list(tools.values())} for members, tools in groups for each in members]
 
 
 def write(text: str, out: Path | None) -> None:

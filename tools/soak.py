@@ -20,7 +20,7 @@ from typing import Any
 import click
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 from soaking import models
 from soaking.footprint import Footprint, descendants, footprint
@@ -32,6 +32,7 @@ from oospec_async.provenance import software
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.loop import run_loop
+from oospec_async.terminal import COUNTED
 
 GROWTH = 0.02  # of the memory of all processes, from the first footprint to the last
 
@@ -161,8 +162,7 @@ def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
 
     Exit code 1 if an output is wrong, or something is left behind.
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*COUNTED, console=Console(stderr=True)) as progress:
         result = run_loop(soak(requests, hints, seed, progress))
     failures = broken(result)
     if json_wanted:
