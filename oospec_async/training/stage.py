@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress, TimeRemainingColumn
 
 from oospec_async.command import to_nowhere
 from oospec_async.errors import OospecError
@@ -17,6 +17,7 @@ from oospec_async.files import check_writable, same_file, write_atomically
 from oospec_async.journal import LineFile
 from oospec_async.json_text import load_json
 from oospec_async.request import Json
+from oospec_async.terminal import COUNTED
 from oospec_async.training.readers.base import Object, Row
 from oospec_async.training.readers.source import read_rows
 
@@ -61,8 +62,7 @@ def say(text: str) -> None:
 
 def progress() -> Progress:
     """A bar on stderr: what is done, how many of how many, time gone and time left."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True))
+    return Progress(*COUNTED, TimeRemainingColumn(), console=Console(stderr=True))
 
 
 class Journal:

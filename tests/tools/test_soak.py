@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import mmap
@@ -108,6 +109,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], capsys: pyt
 
 
 def test_a_footprint_sees_files_threads_and_children() -> None:
+    gc.collect()  # what other tests have left is not given back in between
     before, release = soak.footprint(), threading.Event()
     thread = threading.Thread(target=release.wait)
     thread.start()
@@ -117,13 +119,13 @@ def test_a_footprint_sees_files_threads_and_children() -> None:
         open(os.devnull) as _,
         subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True) as child,
     ):
-        block.write(os.urandom(BLOCK))
+        block.write(bytes(BLOCK))
         after = soak.footprint()
         assert child.pid in soak.descendants(os.getpid())
         child.communicate(b"\n")
     release.set()
     thread.join()
-    assert after.own_rss - before.own_rss > BLOCK / 2  # other memory may be given back meanwhile
+    assert after.own_rss - before.own_rss > BLOCK * 0.9
     assert after.rss > after.own_rss
     assert after.files > before.files + 1
     assert after.threads >= before.threads + 2

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress, TimeRemainingColumn
 
 from benchmark.fragments import Fragments, join, part_of
 from benchmark.history import History, beside_rows
@@ -19,11 +19,8 @@ from benchmark.rows import Header, Row, RowsFile
 from benchmark.session import Session
 from benchmark.worker import Spec
 from oospec_async.request import Request
-from oospec_async.terminal import note
+from oospec_async.terminal import COUNTED, note
 from oospec_async.trace import write_trace
-
-_BARS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-_COLUMNS = (*_BARS, TimeElapsedColumn(), TimeRemainingColumn())
 
 
 def measure(
@@ -59,7 +56,7 @@ def measure(
             if rows is None:
                 rows = stack.enter_context(RowsFile(path, header.model_copy(update={"curves": curves})))
             # Drawn when a row ends, never by a thread of its own: that would disturb what is measured.
-            progress = stack.enter_context(Progress(*_COLUMNS, console=err, auto_refresh=False))
+            progress = stack.enter_context(Progress(*COUNTED, TimeRemainingColumn(), console=err, auto_refresh=False))
             task = progress.add_task("rows", total=header.expected)
 
             def done(row: object) -> None:
