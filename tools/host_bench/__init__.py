@@ -1,0 +1,1 @@
+"""What ``tools/bench_host.py`` is made of."""
