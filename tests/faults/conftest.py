@@ -12,6 +12,7 @@ from faults.preloaded import Preloaded, preloaded
 from helpers import tiny
 from helpers.command import model_folder
 from helpers.loops import run
+from helpers.refusals import row
 
 __all__ = ["run"]
 
@@ -42,3 +43,10 @@ def live(model: Path, requests: Path) -> list[object]:
     """Arguments of a run of all requests, sidecar included."""
     models = ["--target", model, "--sidecar", model, "--adapter", "none", "--devices", "cpu", "--dtype", "float32"]
     return ["--live", requests, *models]
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.jsonl"
+    path.write_bytes(row())
+    return path

@@ -6,53 +6,12 @@ The command runs within this process, so that there can be many cases; ``tests/t
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
 
-from oospec_async import cli
-from oospec_async.errors import OospecError
-from oospec_async.models.load import load
-
-GOOD: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "f", "parameters": {}}]}
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit code, stdout, stderr."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["oospec-run", *map(str, arguments)])
-        code: Any = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code
-    return code, *capsys.readouterr()
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The one line that a refused command prints; lines of progress aside."""
-    code, out, err = run(capsys, *arguments)
-    assert code == 2, err
-    assert out == ""
-    assert "Traceback" not in err
-    (line,) = [line for line in err.splitlines() if line.startswith("oospec-run:")]
-    assert err.rstrip().endswith(line)
-    return line
-
-
-def row(**changes: Any) -> bytes:
-    return json.dumps({**GOOD, **changes}).encode()
-
-
-def lacking(key: str) -> bytes:
-    return json.dumps({name: value for name, value in GOOD.items() if name != key}).encode()
-
+from helpers.refusals import GOOD, lacking, refused, row, run
 
 DEEP = b"[" * 3000 + b"]" * 3000
 # By what is wrong: the file's content, and what the line must say beside the file's name.
@@ -114,13 +73,6 @@ def test_a_file_of_requests(wrong: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert said in line
 
 
-@pytest.fixture
-def good(tmp_path: Path) -> Path:
-    path = tmp_path / "good.jsonl"
-    path.write_bytes(row())
-    return path
-
-
 # Arguments after ``--live FILE``, and what the line must say. HERE is a folder of the test's own.
 OPTIONS: dict[str, tuple[list[str], str]] = {
     "an unknown device": (["--devices", "tpu:0"], "device 'tpu:0': unknown"),
@@ -172,73 +124,6 @@ def test_without_a_mode(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "say --live" in refused(capsys, good)
 
 
-# --- models
-
-
-def changed(file: str, **changes: Any) -> Callable[[Path], object]:
-    """Changes fields of a JSON file; a field that becomes None goes."""
-
-    def change(folder: Path) -> None:
-        fields = {**json.loads((folder / file).read_text()), **changes}
-        (folder / file).write_text(json.dumps({key: value for key, value in fields.items() if value is not None}))
-
-    return change
-
-
-def written(file: str, content: bytes) -> Callable[[Path], object]:
-    return lambda folder: (folder / file).write_bytes(content)
-
-
-def cut(folder: Path) -> None:
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-1000])
-
-
-def reshaped(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
-    def reshape(folder: Path) -> None:
-        tensors = load_file(folder / "model.safetensors")
-        change(tensors)
-        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-
-    return reshape
-
-
-DOWN = "model.layers.0.mlp.down_proj.weight"
-MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no config": (lambda folder: (folder / "config.json").unlink(), "lacks config.json"),
-    "a config that is not JSON": (written("config.json", b"{oops"), "config.json"),
-    "a config that is a list": (written("config.json", b"[]"), "config.json"),
-    "a config without a family": (changed("config.json", model_type=None, architectures=None), "config.json"),
-    "a refused family": (changed("config.json", model_type="gpt2"), "refused: family 'gpt2'"),
-    "an unknown family": (changed("config.json", model_type="no-such-model"), "no-such-model"),
-    "a context without room": (changed("config.json", max_position_embeddings=1), "has no room for an output"),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "lacks"),
-    "empty weights": (written("model.safetensors", b""), "cannot be loaded"),
-    "weights that are noise": (written("model.safetensors", bytes(range(256)) * 40), "cannot be loaded"),
-    "weights that are cut off": (cut, "cannot be loaded"),
-    "a tensor that is missing": (reshaped(lambda tensors: tensors.pop(DOWN)), "down_proj"),
-    "a tensor of another shape": (reshaped(lambda tensors: tensors.update({DOWN: torch.zeros(3, 3)})), "down_proj"),
-    "a tensor too many": (reshaped(lambda tensors: tensors.update(extra=torch.zeros(3))), "extra"),
-    "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "lacks"),
-    "a tokenizer that is not JSON": (written("tokenizer.json", b"{oops"), "the tokenizer in"),
-    "a tokenizer of nothing": (written("tokenizer.json", b"{}"), "the tokenizer in"),
-    "no chat template": (lambda folder: (folder / "chat_template.jinja").unlink(), "has no chat template"),
-    "a template that is broken": (written("chat_template.jinja", b"{% if %}"), "chat template"),
-    "generation settings that are not JSON": (written("generation_config.json", b"{oops"), "generation_config.json"),
-}
-
-
-@pytest.mark.parametrize("wrong", MODELS)
-def test_a_model(wrong: str, model: Path, good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spoil, said = MODELS[wrong]
-    folder = tmp_path / "spoilt"
-    shutil.copytree(model, folder)
-    spoil(folder)
-    line = refused(capsys, "--live", good, "--target", folder, "--method", "ar", "--devices", "cpu")
-    assert said in line
-    assert "spoilt" in line
-
-
 def test_a_prompt_beyond_the_context(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(row(id="fine") + b"\n" + row(id="long", messages=[{"role": "user", "content": "word " * 3000}]))
@@ -254,46 +139,6 @@ def test_messages_that_the_template_refuses(model: Path, tmp_path: Path, capsys:
     line = refused(capsys, "--live", path, "--target", model, "--method", "ar", "--devices", "cpu")
     assert "request 'odd': " in line
     assert "chat template refuses it" in line
-
-
-# --- adapters: the sidecar's process loads them so, and its own line is the command's
-
-
-def adapter(folder: Path, base: str = "", rank: int = 4) -> Path:
-    """An adapter whose tensors are of a model of another size."""
-    folder.mkdir()
-    config = {
-        "peft_type": "LORA", "task_type": "CAUSAL_LM", "r": rank, "lora_alpha": 8, "target_modules": ["q_proj"],
-        "base_model_name_or_path": base,
-    }  # fmt: skip
-    (folder / "adapter_config.json").write_text(json.dumps(config))
-    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_{}.weight"
-    tensors = {name.format("A"): torch.zeros(rank, 999), name.format("B"): torch.zeros(999, rank)}
-    save_file(tensors, folder / "adapter_model.safetensors")
-    return folder
-
-
-ADAPTERS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "tensors that do not fit": (lambda folder: None, "does not fit"),
-    "another base": (changed("adapter_config.json", base_model_name_or_path="Org/Other"), "it belongs to Org/Other"),
-    "a config that is not JSON": (written("adapter_config.json", b"{oops"), "not a peft adapter"),
-    "another kind": (changed("adapter_config.json", peft_type="NO_SUCH"), "not a peft adapter"),
-    "weights that are noise": (written("adapter_model.safetensors", b"noise"), "does not fit"),
-    "no weights": (lambda folder: (folder / "adapter_model.safetensors").unlink(), "lacks adapter_config.json or"),
-    "modules of another model": (changed("adapter_config.json", target_modules=["c_attn"]), "does not fit"),
-}
-
-
-@pytest.mark.parametrize("wrong", ADAPTERS)
-def test_an_adapter(wrong: str, model: Path, tmp_path: Path) -> None:
-    spoil, said = ADAPTERS[wrong]
-    folder = adapter(tmp_path / "spoilt")
-    spoil(folder)
-    with pytest.raises(OospecError) as error:
-        load(model, name="tiny", dtype="float32", device="cpu", adapter=folder)
-    assert said in str(error.value)
-    assert f"adapter {folder}" in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
 
 
 # --- schemas that lie are no errors: they reach the prompt as they are, and have the slots that can be read
