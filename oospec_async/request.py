@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from oospec_async.errors import OospecError
-from oospec_async.json_text import dotted, load_json
+from oospec_async.files.json_text import dotted, load_json
 
 Json = Any  # any JSON value
 Kind = Literal["string", "integer", "number", "boolean", "array", "object", "null", "any"]

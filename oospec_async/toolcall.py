@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oospec_async.dialects.site import locate
+from oospec_async.dialects.call_site import locate
 from oospec_async.request import Json
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from oospec_async.command import run_command, visible
+from oospec_async.console.command import run_command, visible
 from oospec_async.errors import OospecError
 from sim.methods import DEFAULT_METHODS
 from sim.output import writing
@@ -64,10 +64,9 @@ def command(
     named = {"placement": placement, "load": load, "scale_sidecar": scale_sidecar, "seed": seed}
     values: dict[str, object] = {name: value for name, value in named.items() if value is not None}
     base = scenario_of({**values, **_settings(settings), **({"jitter": True} if jitter else {})}, what="options")
-    names = [name.strip() for name in methods.split(",")] if methods is not None else None
     from sim.run import Options, run
 
-    run(Options(trace, base, names, colocated=colocated, as_json=as_json, report=report, timeline=timeline))
+    run(Options(trace, base, _names(methods), colocated=colocated, as_json=as_json, report=report, timeline=timeline))
 
 
 @command.command(context_settings=_SETTINGS)
@@ -97,6 +96,26 @@ def fidelity(trace: Path, against: tuple[Path, ...], as_json: bool) -> None:
     from sim.fidelity import run_fidelity
 
     run_fidelity(trace, against, as_json=as_json)
+
+
+@command.command(context_settings=_SETTINGS)
+@click.argument("trace", type=_PATH)
+@click.option("--method", "methods", help=f"Methods joined by commas. Default: {','.join(DEFAULT_METHODS)}.")
+@click.option("--placement", default="split", show_default=True, help=f"One of {', '.join(PLACEMENTS)}.")
+@click.option("--limit", type=click.IntRange(min=1), help="Serve only so many requests.")
+@click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout.")
+@click.option("--timeline", type=_PATH, metavar="FILE.json|.html", help="Draw both devices.")
+def live(
+    trace: Path, methods: str | None, placement: str, limit: int | None, as_json: bool, timeline: Path | None
+) -> None:
+    """Serve the requests of TRACE by the live engine itself, on a virtual clock and without models."""
+    from sim.live.run import ReplayOptions, replay
+
+    replay(ReplayOptions(trace, placement, _names(methods), limit, timeline, as_json))
+
+
+def _names(methods: str | None) -> list[str] | None:
+    return [name.strip() for name in methods.split(",")] if methods is not None else None
 
 
 def _settings(settings: Sequence[str]) -> dict[str, object]:

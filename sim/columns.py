@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oospec_async.command import visible
+from oospec_async.console.command import visible
 
 
 @dataclass(frozen=True)

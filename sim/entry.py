@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oospec_async.entry import enter
+from oospec_async.console.entry import enter
 
 
 def main() -> None:

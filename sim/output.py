@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from oospec_async.command import to_nowhere
+from oospec_async.console.command import to_nowhere
 from oospec_async.errors import OospecError
 
 _WIDE = 150

@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.console import Console
 
+from oospec_async.commands.terminal import note
 from oospec_async.errors import OospecError
-from oospec_async.files import check_outputs
-from oospec_async.terminal import note
+from oospec_async.files.writing import check_outputs
 from oospec_async.timeline import check_timeline_path
 from sim.costs import NS, Costs
 from sim.honesty import basis

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from oospec_async.command import visible
+from oospec_async.console.command import visible
 from sim.columns import Column, print_columns
 from sim.honesty import basis, models_line, provenance_lines
 from sim.measure import Figures, pick

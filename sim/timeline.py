@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from oospec_async.runtime.recorder import Event
+from oospec_async.events import Event
 from oospec_async.timeline import write_timeline
 from sim.replay import RoundLog, Served
 from sim.simulator import Result

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oospec_async.cli import command
+from oospec_async.commands.cli import command
 from oospec_async.training.cli import command as training
 from sim.cli import command as simulator
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from oospec_async.decoding import memory, state
-from oospec_async.models import wave
 from oospec_async.runtime import channel
-from oospec_async.wave import questions
+from oospec_async.sidecar import questions, wave
 
 PAGE = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import walkthrough
 from helpers.walkthrough import CALL, REQUEST, after
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.wave.questions import prefix
+from oospec_async.sidecar.questions import prefix
 
 PAGE = (Path(__file__).parent.parent / "docs" / "method.md").read_text(encoding="utf-8")
 

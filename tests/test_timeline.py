@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from oospec_async.errors import OospecError
-from oospec_async.runtime.recorder import Event, Track
+from oospec_async.events import Event, Track
 from oospec_async.timeline import check_timeline_path, write_timeline
 from oospec_async.timeline.colours import DRAFTER_COLOURS, drafter_colour
 from oospec_async.timeline.figure import figure

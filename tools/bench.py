@@ -32,14 +32,14 @@ from drawing import check_picture
 from pydantic_core import to_json
 from rich.console import Console
 
-from oospec_async.command import run_command
+from oospec_async.commands.terminal import note
+from oospec_async.console.command import run_command
 from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
 from oospec_async.errors import OospecError
-from oospec_async.files import check_outputs, same_file
+from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.devices import default_devices, parse_devices
-from oospec_async.terminal import note
 
 
 def read_all(

@@ -18,9 +18,9 @@ from typing import Any
 import click
 from drawing import check_picture, dress, write_picture
 
-from oospec_async.command import run_command, visible
+from oospec_async.console.command import run_command, visible
 from oospec_async.errors import OospecError
-from oospec_async.files import check_outputs
+from oospec_async.files.writing import check_outputs
 from oospec_async.timeline.colours import DRAFTER_COLOURS, FAINT_INK, INK, PREFILL, SIDECAR_PREFILL, SIDECAR_STEP
 from oospec_async.trace import RequestTrace, Trace, read_trace
 

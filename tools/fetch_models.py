@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from oospec_async.command import run_command
-from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET, fetch_models
+from oospec_async.console.command import run_command
+from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET, fetch_models
 
 
 @click.command()

@@ -23,14 +23,14 @@ from gpu_checks.base import PRESETS, Bench, Check, Outcome, one_line
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from oospec_async.command import run_command
+from oospec_async.console.command import run_command
+from oospec_async.console.event_loop import run_loop
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, write_atomically
-from oospec_async.models.load import check_device
-from oospec_async.provenance import software
+from oospec_async.files.writing import check_writable, write_atomically
+from oospec_async.recording.provenance import software
 from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
-from oospec_async.runtime.loop import run_loop
+from oospec_async.weights.load import check_device
 
 _FILE_WIDTH = 140  # columns where stdout is no terminal
 

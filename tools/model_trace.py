@@ -25,22 +25,22 @@ from trace_models.roofline import A100, Roofline
 from trace_models.rows import Case, Writer, bfcl_directory, read_cases
 from trace_models.waves import Waves
 
-from oospec_async.command import run_command
+from oospec_async.console.command import run_command
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.decoding.memory import Memory
 from oospec_async.decoding.state import Setting
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
-from oospec_async.dialects.around import observed_dialect
+from oospec_async.dialects.wrapping import observed_dialect
 from oospec_async.errors import OospecError
-from oospec_async.files import check_outputs
+from oospec_async.files.writing import check_outputs
 from oospec_async.hints import Hint, decode_hint, encode_hint
-from oospec_async.models.load import load_tokenizer
-from oospec_async.profile import Decode, profiles
+from oospec_async.recording.profile import Decode, profiles
 from oospec_async.toolcall import ToolCall
 from oospec_async.trace import Publish, RequestTrace, Timing, Trace, Wave, write_trace
 from oospec_async.training.readers.base import Notes, needed
 from oospec_async.training.readers.source import read_rows
+from oospec_async.weights.load import load_tokenizer
 
 METHOD = "oospec"
 CATEGORIES = ("simple_python", "multiple", "parallel")

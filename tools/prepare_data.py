@@ -15,9 +15,9 @@ from pathlib import Path
 
 import click
 
-from oospec_async.command import run_command
+from oospec_async.console.command import run_command
 from oospec_async.errors import OospecError
-from oospec_async.files import check_outputs, write_atomically
+from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.request import parse_request
 from oospec_async.training.readers import FORMATS
 from oospec_async.training.readers.base import Format, Ids, Notes, Object, check_gold

@@ -24,14 +24,13 @@ from trace_timing.host import host_trace
 from trace_timing.sidecar import SidecarClock, most_rows
 from trace_timing.target import TargetClock, open_target
 
-from oospec_async.command import run_command
+from oospec_async.console.command import run_command
+from oospec_async.console.event_loop import run_loop
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable
-from oospec_async.models.load import check_device
+from oospec_async.files.writing import check_writable
 from oospec_async.runtime.devices import Device, parse_device
 from oospec_async.runtime.executor import ThreadExecutor
-from oospec_async.runtime.loop import run_loop
 from oospec_async.trace import (
     ModelInfo,
     PrefillSample,
@@ -41,6 +40,7 @@ from oospec_async.trace import (
     read_trace,
     write_trace,
 )
+from oospec_async.weights.load import check_device
 
 SHAPES: dict[str, Shape] = {shape.name: shape for shape in FULL.shapes}
 _HOST_REQUESTS = {"full": 16, "tiny": 3}

@@ -26,13 +26,13 @@ from soaking import models
 from soaking.footprint import Footprint, descendants, footprint
 from soaking.serving import HISTORY, METHODS, Server, Soak, serve_under_hostile_hints
 
-from oospec_async.command import run_command
-from oospec_async.entry import hold_streams
-from oospec_async.provenance import software
+from oospec_async.commands.terminal import COUNTED
+from oospec_async.console.command import run_command
+from oospec_async.console.entry import hold_streams
+from oospec_async.console.event_loop import run_loop
+from oospec_async.recording.provenance import software
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
-from oospec_async.runtime.loop import run_loop
-from oospec_async.terminal import COUNTED
 
 GROWTH = 0.02  # of the memory of all processes, from the first footprint to the last
 

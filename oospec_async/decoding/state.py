@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from oospec_async.decoding.chain import NO_CHAIN, Chain
+from oospec_async.decoding.draft_chain import NO_CHAIN, Chain
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.text import Codec, OutputText
 from oospec_async.decoding.tree import DraftTree, VerifyCurve, build_tree
 from oospec_async.decoding.verify import Finish, Limits, Verdict, Verifier
 from oospec_async.decoding.view import View
+from oospec_async.dialects.call_site import THINK
 from oospec_async.dialects.dialect import Dialect
-from oospec_async.dialects.site import THINK
 from oospec_async.hints import Hint
 from oospec_async.request import Tool
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from oospec_async.decoding.chain import NO_CHAIN, Chain
+from oospec_async.decoding.draft_chain import NO_CHAIN, Chain
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.text import Codec, Tail
 from oospec_async.decoding.tree import Candidate
-from oospec_async.dialects.around import dialects_at
+from oospec_async.dialects.call_site import CallSite, locate
 from oospec_async.dialects.dialect import Dialect
-from oospec_async.dialects.site import CallSite, locate
+from oospec_async.dialects.wrapping import dialects_at
 from oospec_async.hints import Hint
 from oospec_async.request import Tool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from oospec_async.dialects.scan import Gaps
+from oospec_async.dialects.partial_json import Gaps
 from oospec_async.request import Json
 
 ARGUMENT_KEYS = ("arguments", "parameters")

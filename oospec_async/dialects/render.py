@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oospec_async.dialects.dialect import Dialect, Spacing, quote
-from oospec_async.dialects.scan import At, Cursor, Frame
+from oospec_async.dialects.partial_json import At, Cursor, Frame
 from oospec_async.request import Json
 
 

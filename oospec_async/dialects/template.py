@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oospec_async.dialects.dialect import Dialect, Spacing
-from oospec_async.dialects.scan import Whole, scan
+from oospec_async.dialects.partial_json import Whole, scan
 from oospec_async.request import Json
 
 # Renders messages and tools as text; the flag asks for the generation prompt at the end.

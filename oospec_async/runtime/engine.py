@@ -14,17 +14,17 @@ from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import Setting
 from oospec_async.decoding.verify import Limits
-from oospec_async.dialects.around import observed_dialect
+from oospec_async.dialects.wrapping import observed_dialect
 from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, decode_hint
-from oospec_async.profile import Decode
+from oospec_async.recording.profile import Decode
+from oospec_async.recording.recorder import Recorder, Served
 from oospec_async.request import Request, Tool
 from oospec_async.runtime.channel import Address, Delivery, HintReader
 from oospec_async.runtime.config import EngineConfig, Report
 from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import SidecarPort, WaveReport
-from oospec_async.runtime.recorder import Recorder, Served
 from oospec_async.runtime.rounds import Emit, Rounds
 from oospec_async.toolcall import parse_calls
 

@@ -10,25 +10,25 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from oospec_async.adapters import describe, find_adapter
+from oospec_async.console.event_loop import interruptible
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.draft_model import DraftModel, check_vocabularies
-from oospec_async.models.fetch import ModelFiles, resolve
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.load import DTYPES, check_device, load
-from oospec_async.models.prompts import Prompts
-from oospec_async.models.target import Target
-from oospec_async.models.tree_model import TreeModel
-from oospec_async.provenance import Setup
+from oospec_async.recording.provenance import Setup
 from oospec_async.runtime.config import EngineConfig, Report
 from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
-from oospec_async.runtime.loop import interruptible
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.adapters import describe, find_adapter
+from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.draft_model import DraftModel, check_vocabularies
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.prompts import Prompts
+from oospec_async.target.target import Target
+from oospec_async.target.tree_model import TreeModel
 from oospec_async.trace import ModelInfo
+from oospec_async.weights.fetch import ModelFiles, resolve
+from oospec_async.weights.load import DTYPES, check_device, load
 
 
 @contextlib.asynccontextmanager

@@ -12,7 +12,7 @@ from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.text import Codec
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import Dialect
-from oospec_async.provenance import Setup
+from oospec_async.recording.provenance import Setup
 from oospec_async.request import Request
 from oospec_async.runtime.executor import Executor
 from oospec_async.runtime.ports import DraftPort, SidecarPort, TargetPort

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from oospec_async.decoding.chain import Chain
-from oospec_async.decoding.step import Step
+from oospec_async.decoding.draft_chain import Chain
+from oospec_async.decoding.forward import Step
+from oospec_async.events import Event
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address, HintReader
-from oospec_async.runtime.recorder import Event
 
 
 class TargetPort(Protocol):

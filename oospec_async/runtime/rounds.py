@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from oospec_async.completion import Chunk, HintUse, Metrics
-from oospec_async.decoding.chain import NO_CHAIN, Chain
+from oospec_async.decoding.draft_chain import NO_CHAIN, Chain
+from oospec_async.decoding.forward import Step
 from oospec_async.decoding.state import DecodeState
-from oospec_async.decoding.step import Step
 from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Verdict
+from oospec_async.events import Event, Track
+from oospec_async.recording.recorder import Recorder
 from oospec_async.runtime.channel import Delivery, HintReader
 from oospec_async.runtime.executor import Executor
 from oospec_async.runtime.parts import Clock
 from oospec_async.runtime.ports import DraftPort, TargetPort, WaveReport
-from oospec_async.runtime.recorder import Event, Recorder, Track
 
 Emit = Callable[[Chunk], None]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, write_atomically
-from oospec_async.runtime.recorder import Event
+from oospec_async.events import Event
+from oospec_async.files.writing import check_writable, write_atomically
 from oospec_async.timeline.chrome import chrome_json
 from oospec_async.timeline.html import page
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import get_args
 
+from oospec_async.events import Event, Track
 from oospec_async.request import Json
-from oospec_async.runtime.recorder import Event, Track
 from oospec_async.timeline.runs import Run, runs_of
 
 _TRACKS: tuple[Track, ...] = get_args(Track)

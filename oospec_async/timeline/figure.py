@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
 
+from oospec_async.events import Event
 from oospec_async.request import Json
-from oospec_async.runtime.recorder import Event
 from oospec_async.timeline import colours
 from oospec_async.timeline.boxes import CLEAR, Boxes, arrows, markers
 from oospec_async.timeline.runs import Run, count, drafted_by

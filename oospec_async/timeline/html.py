@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from oospec_async.runtime.recorder import Event
+from oospec_async.events import Event
 from oospec_async.timeline import colours
 from oospec_async.timeline.figure import figure
 from oospec_async.timeline.runs import drafted_by, runs_of

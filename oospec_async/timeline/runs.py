@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from oospec_async.events import Event, Track
 from oospec_async.request import Json
-from oospec_async.runtime.recorder import Event, Track
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
-from oospec_async.json_text import dotted
+from oospec_async.files.json_text import dotted
+from oospec_async.files.writing import write_atomically
 from oospec_async.trace.check import problems
 from oospec_async.trace.format import FORMAT, Trace
 

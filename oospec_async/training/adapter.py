@@ -11,10 +11,10 @@ import peft
 import safetensors.torch
 
 from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
-from oospec_async.models.load import peft_warnings, read_adapter_config
+from oospec_async.files.writing import write_atomically
 from oospec_async.request import Json
 from oospec_async.training.recipe import Recipe
+from oospec_async.weights.load import peft_warnings, read_adapter_config
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 

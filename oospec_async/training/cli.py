@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from oospec_async.adapters import SHIPPED
-from oospec_async.command import run_command
-from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
+from oospec_async.console.command import run_command
+from oospec_async.sidecar.adapters import SHIPPED
 from oospec_async.training.recipe import RECIPES
+from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 
 # Stages are imported where they run: most need no torch.
 
@@ -87,7 +87,7 @@ def teach(
     max_new_tokens: int,
 ) -> None:
     """Ask a teacher for greedy calls."""
-    from oospec_async.runtime.loop import run_loop
+    from oospec_async.console.event_loop import run_loop
     from oospec_async.training.teach import TeachOptions
     from oospec_async.training.teach import teach as run
 

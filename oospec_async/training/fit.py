@@ -11,15 +11,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from oospec_async.adapters import describe
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, same_file, write_atomically
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.fetch import ModelFiles, resolve
-from oospec_async.models.load import check_device, load
-from oospec_async.provenance import software
+from oospec_async.files.writing import check_writable, same_file, write_atomically
+from oospec_async.recording.provenance import software
 from oospec_async.request import Json
 from oospec_async.runtime.devices import claim, parse_device
+from oospec_async.sidecar.adapters import describe
+from oospec_async.target.codec import TokenizerCodec
 from oospec_async.training.adapter import WEIGHTS, check_begin
 from oospec_async.training.checkpoint import alone
 from oospec_async.training.manifest import sha256
@@ -28,6 +26,8 @@ from oospec_async.training.recipe import RECIPES
 from oospec_async.training.stage import say
 from oospec_async.training.train import Report, Trainer, TrainOptions
 from oospec_async.training.training_rows import read_training_rows
+from oospec_async.weights.fetch import ModelFiles, resolve
+from oospec_async.weights.load import check_device, load
 
 
 @dataclass(frozen=True)

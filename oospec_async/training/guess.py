@@ -6,20 +6,20 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from oospec_async.adapters import SHIPPED, describe, find_adapter
 from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, encode_hint
-from oospec_async.models.fetch import resolve
-from oospec_async.models.load import check_device
-from oospec_async.models.sidecar import load_sidecar
-from oospec_async.models.wave import Sidecar, Wave
 from oospec_async.request import Request, parse_request
 from oospec_async.runtime.devices import claim, default_devices, parse_devices
+from oospec_async.sidecar.adapters import SHIPPED, describe, find_adapter
+from oospec_async.sidecar.model import load_sidecar
+from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.answers import key_of
 from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.readers.base import Object
 from oospec_async.training.reply import asked
 from oospec_async.training.stage import Journal, check_output, progress, read_lines
+from oospec_async.weights.fetch import resolve
+from oospec_async.weights.load import check_device
 
 
 @dataclass(frozen=True)

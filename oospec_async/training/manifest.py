@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
-from oospec_async.provenance import software
+from oospec_async.files.writing import write_atomically
+from oospec_async.recording.provenance import software
 from oospec_async.request import Json
 from oospec_async.training.readers.base import Notes
 

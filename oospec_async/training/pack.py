@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from oospec_async.decoding.text import Codec
 from oospec_async.request import Json, Request
-from oospec_async.wave.questions import answer_text, prefix
+from oospec_async.sidecar.questions import answer_text, prefix
 
 # How much of the rows is trained on. What a wave never uses is worth little time: slots of functions that are not
 # called, and whole answers. And where gold leaves an argument out, targets often write a default or a schema's example.

@@ -16,10 +16,10 @@ from oospec_async.decoding.memory import Memory
 from oospec_async.decoding.state import Setting
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
-from oospec_async.dialects.around import observed_dialect
+from oospec_async.dialects.wrapping import observed_dialect
 from oospec_async.errors import OospecError
 from oospec_async.hints import CallHint, Hint
-from oospec_async.profile import Decode, profiles
+from oospec_async.recording.profile import Decode, profiles
 from oospec_async.request import Request, parse_request
 from oospec_async.trace import Profile
 from oospec_async.training.answers import key_of, made, read_guesses, read_said
@@ -45,10 +45,10 @@ class Saving:
 
 def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
     """Over the outputs in ``calls`` of the model ``target``. Raises OospecError naming file and field."""
-    from oospec_async.models.codec import TokenizerCodec
-    from oospec_async.models.fetch import resolve
-    from oospec_async.models.load import load_tokenizer
-    from oospec_async.models.prompts import Prompts
+    from oospec_async.target.codec import TokenizerCodec
+    from oospec_async.target.prompts import Prompts
+    from oospec_async.weights.fetch import resolve
+    from oospec_async.weights.load import load_tokenizer
 
     guessed = read_guesses(guesses)
     # A server that reads the calls itself ends with "tool_calls", and does not give their text.

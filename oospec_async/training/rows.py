@@ -7,14 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oospec_async.request import Json, Request, Tool, parse_request
-from oospec_async.training.answers import Key, key_of
-from oospec_async.training.decontaminate import Cleaner, Evaluation, function_of
-from oospec_async.training.manifest import write_manifest
-from oospec_async.training.readers.base import Notes, Object, needed, refers
-from oospec_async.training.sources import read_evaluation
-from oospec_async.training.splits import Split, common_split, split_of
-from oospec_async.training.stage import check_output, progress, read_lines, write_lines
-from oospec_async.wave.questions import (
+from oospec_async.sidecar.questions import (
     NONE,
     Question,
     Slot,
@@ -24,6 +17,13 @@ from oospec_async.wave.questions import (
     slot_question,
     whole_question,
 )
+from oospec_async.training.answers import Key, key_of
+from oospec_async.training.decontaminate import Cleaner, Evaluation, function_of
+from oospec_async.training.manifest import write_manifest
+from oospec_async.training.readers.base import Notes, Object, needed, refers
+from oospec_async.training.sources import read_evaluation
+from oospec_async.training.splits import Split, common_split, split_of
+from oospec_async.training.stage import check_output, progress, read_lines, write_lines
 
 Call = tuple[str, Mapping[str, Json]]
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
-from oospec_async.command import to_nowhere
+from oospec_async.commands.terminal import COUNTED
+from oospec_async.console.command import to_nowhere
 from oospec_async.errors import OospecError
-from oospec_async.files import check_writable, same_file, write_atomically
-from oospec_async.journal import LineFile
-from oospec_async.json_text import load_json
+from oospec_async.files.journal import LineFile
+from oospec_async.files.json_text import load_json
+from oospec_async.files.writing import check_writable, same_file, write_atomically
 from oospec_async.request import Json
-from oospec_async.terminal import COUNTED
 from oospec_async.training.readers.base import Object, Row
 from oospec_async.training.readers.source import read_rows
 

@@ -101,9 +101,9 @@ def synthesise(options: SynthesiseOptions) -> list[str]:
 
 
 def _model(options: SynthesiseOptions, bar: Progress) -> Writes:
-    from oospec_async.models.fetch import resolve
-    from oospec_async.models.load import check_device, load
     from oospec_async.training.writer import Writer
+    from oospec_async.weights.fetch import resolve
+    from oospec_async.weights.load import check_device, load
 
     device, _ = parse_devices(options.devices or default_devices())
     check_device(device.torch_name)

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 import transformers
 
-from oospec_async.models.cache import cache_argument
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.greedy import end_tokens
+from oospec_async.target.cache import cache_argument
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.greedy import end_tokens
 from oospec_async.training.drawing import Message
 
 _LONGEST = 64  # tokens of a message

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oospec_async.command import visible
+from oospec_async.console.command import visible
 from sim.fidelity.questions import Fidelity, fidelity
 from sim.fidelity.times import Errors
 from sim.honesty import models_line

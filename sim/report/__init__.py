@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from oospec_async.files import write_atomically
+from oospec_async.files.writing import write_atomically
 from sim.report.page import page
 from sim.report.run import run_sections
 from sim.report.study import study_sections

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
-from oospec_async.journal import LineFile
+from oospec_async.files.journal import LineFile
 from sim.study.spec import Study
 
 Row = dict[str, Any]

@@ -11,10 +11,10 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from oospec_async.command import visible
+from oospec_async.commands.terminal import note
+from oospec_async.console.command import visible
 from oospec_async.errors import OospecError
-from oospec_async.files import check_outputs, write_atomically
-from oospec_async.terminal import note
+from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.trace import Trace
 from sim.honesty import basis, provenance_lines
 from sim.output import console, writing

@@ -11,8 +11,8 @@ from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import MAX_NODES, DecodeState
 from oospec_async.decoding.tree import DraftTree, VerifyCurve
 from oospec_async.decoding.verify import Limits
-from oospec_async.dialects.around import observed_dialect
 from oospec_async.dialects.dialect import NAMED
+from oospec_async.dialects.wrapping import observed_dialect
 
 PROMPT = tiny.codec().encode("<|im_start|>assistant\n")
 

@@ -14,7 +14,7 @@ from helpers import real, tiny
 from helpers.calling import ANSWERS
 from helpers.strategies import OUTPUTS
 from oospec_async.decoding.text import Codec, OutputText, Tail
-from oospec_async.models.codec import TokenizerCodec
+from oospec_async.target.codec import TokenizerCodec
 
 TEXTS = OUTPUTS | st.text(st.characters(codec="utf-8"), max_size=40) | st.sampled_from(list(ANSWERS.values()))
 IDS = st.lists(st.integers(0, len(tiny.tokenizer()) + 50), max_size=20)  # some of them are unknown to the tokenizer

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from helpers.strategies import OBJECTS, OUTPUTS, SPACINGS
 from oospec_async.dialects.dialect import NAMED, Spacing
+from oospec_async.dialects.partial_json import Cursor, Whole, scan
 from oospec_async.dialects.render import Continuation, Partial, Unknown, continue_object, render_call, render_object
-from oospec_async.dialects.scan import Cursor, Whole, scan
 from oospec_async.request import Json
 
 ONE_LINE = Spacing()

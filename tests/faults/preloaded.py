@@ -103,7 +103,7 @@ def _serve() -> None:
     import torch  # noqa: F401
     import transformers.models.llama.modeling_llama  # noqa: F401
 
-    import oospec_async.cli
+    import oospec_async.commands.cli
     import oospec_async.runtime.open  # noqa: F401
 
     assert threading.active_count() == 1, "a thread would not be there in a fork"
@@ -117,7 +117,7 @@ def _serve() -> None:
 
 
 def _become(job: Mapping[str, Any]) -> None:
-    from oospec_async.runtime.sidecar_process import SidecarProcess
+    from oospec_async.sidecar.process import SidecarProcess
 
     os.setsid()
     for number, path in ((0, os.devnull), (1, job["out"]), (2, job["err"])):
@@ -174,6 +174,6 @@ def _end(command: Callable[[], object]) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     _serve()
-    from oospec_async.entry import main
+    from oospec_async.console.entry import main
 
     _end(main)

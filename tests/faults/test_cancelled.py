@@ -13,14 +13,14 @@ from helpers import tiny
 from helpers.stubs import END, HINT, Run, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
 from oospec_async.completion import Chunk
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.models.prompts import Prompts
-from oospec_async.runtime import sidecar_worker
 from oospec_async.runtime.channel import CHANNEL_SIZE, HintWriter
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.failure import RequestFailed
 from oospec_async.runtime.parts import Parts
+from oospec_async.sidecar import worker as sidecar_worker
+from oospec_async.target.prompts import Prompts
 
 ANSWERS = {"first": call("P", 1), "next": call("Q", 2)}
 FIRST = ask("first", max_new_tokens=30)  # short, since it is cancelled at each of its steps

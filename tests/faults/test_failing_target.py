@@ -17,11 +17,11 @@ from faults.preloaded import Preloaded
 from helpers import tiny
 from helpers.stubs import ScriptedTarget, ask, engine_of
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.models.prompts import Prompts
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import InlineExecutor
 from oospec_async.runtime.failure import RequestFailed
 from oospec_async.runtime.parts import Parts
+from oospec_async.target.prompts import Prompts
 
 
 def _raise(error: Exception) -> Callable[[], Any]:
@@ -94,7 +94,7 @@ def test_what_is_no_fault_of_the_target_passes_as_it_is() -> None:
 
 FAILS_IN_R1 = """
 import torch
-from oospec_async.models.target import Target
+from oospec_async.target.target import Target
 prefill, prompts = Target.prefill, []
 def failing(self, prompt, **options):
     prompts.append(prompt)
@@ -104,7 +104,7 @@ def failing(self, prompt, **options):
 Target.prefill = failing
 """
 FAILS_ALWAYS = """
-from oospec_async.models.target import Target
+from oospec_async.target.target import Target
 verify, calls = Target.verify, []
 def failing(self, *arguments):
     calls.append(0)

@@ -25,7 +25,7 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import InlineExecutor
 from oospec_async.runtime.ports import SidecarPort
-from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
 
 CITIES = {f"{n}?": call(f"City {n}", n) for n in range(200)}
 
@@ -113,7 +113,7 @@ PARENT = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from oospec_async.runtime.devices import Device
-from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
 worker = "from oospec_async.runtime import sidecar_worker as w; w._load = lambda config: None; w.main()"
 
 async def main():

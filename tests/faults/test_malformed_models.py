@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from helpers.refusals import refused
 from oospec_async.errors import OospecError
-from oospec_async.models.load import load
+from oospec_async.weights.load import load
 
 
 def changed(file: str, **changes: Any) -> Callable[[Path], object]:

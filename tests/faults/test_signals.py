@@ -11,10 +11,10 @@ import pytest
 from faults.conftest import REQUESTS
 from faults.preloaded import Done, Instant, Preloaded
 
-RUN, OPEN, TARGET = "oospec_async.run", "oospec_async.runtime.open", "oospec_async.models.target:Target"
-SIDECAR = "oospec_async.runtime.sidecar_process:SidecarProcess"
+RUN, OPEN, TARGET = "oospec_async.commands.run", "oospec_async.runtime.open", "oospec_async.target.target:Target"
+SIDECAR = "oospec_async.sidecar.process:SidecarProcess"
 STARTING = {
-    "reading the requests": Instant("oospec_async.cli:read_requests"),
+    "reading the requests": Instant("oospec_async.commands.cli:read_requests"),
     "hashing the weights": Instant(f"{OPEN}:resolve", stays=True),
     "loading, which takes for ever": Instant(f"{OPEN}:load", stays=True),
     "starting the sidecar": Instant(f"{SIDECAR}.start"),
@@ -23,14 +23,14 @@ STARTING = {
     "in the first request": Instant(f"{TARGET}.verify", nth=25),  # the calibration has 21
 }
 SERVING = {
-    "telling a result": Instant("oospec_async.terminal:print_completion", nth=2),
+    "telling a result": Instant("oospec_async.commands.terminal:print_completion", nth=2),
     "in the last prefill": Instant(f"{TARGET}.prefill", nth=1 + REQUESTS),
 }
 ENDING = {
     "before the first file": Instant(f"{RUN}:write_timeline"),
     "making the trace": Instant(f"{RUN}:make_trace"),
-    "before a file appears": Instant("oospec_async.files:os.replace", nth=2),
-    "telling the sum": Instant("oospec_async.terminal:print_summary"),
+    "before a file appears": Instant("oospec_async.files.writing:os.replace", nth=2),
+    "telling the sum": Instant("oospec_async.commands.terminal:print_summary"),
     "closing the sidecar": Instant(f"{SIDECAR}.close"),
 }
 KINDS = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from helpers import tiny
-from oospec_async.decoding.chain import NO_CHAIN
+from oospec_async.decoding.draft_chain import NO_CHAIN
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
@@ -17,9 +17,9 @@ from oospec_async.decoding.verify import Limits
 from oospec_async.decoding.view import View
 from oospec_async.dialects.dialect import NAMED
 from oospec_async.hints import Hint
-from oospec_async.models.target import Target
 from oospec_async.request import Tool
 from oospec_async.runtime.ports import DraftPort
+from oospec_async.target.target import Target
 
 FREE = VerifyCurve(((1, 1.0), (64, 1.0)))  # every draft pays for itself
 HintAt = Callable[[int], Hint | None]  # round -> the newest hint

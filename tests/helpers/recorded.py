@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from helpers import tiny
 from helpers.calling import calling_model, question
 from helpers.stubs import ScriptedTarget, StubSidecar, ask, engine_of
-from oospec_async.decoding.step import Step
+from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import NAMED
 from oospec_async.hints import Hint

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oospec_async import cli
+from oospec_async.commands import cli
 
 GOOD: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "f", "parameters": {}}]}
 

@@ -8,9 +8,9 @@ import torch
 
 from helpers import tiny
 from oospec_async.errors import OospecError
-from oospec_async.models.guide import Guide
-from oospec_async.models.tree_model import Logits
-from oospec_async.models.wave import Sidecar
+from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.wave import Sidecar
+from oospec_async.target.tree_model import Logits
 
 VOCABULARY = len(tiny.tokenizer()) + tiny.PADDING
 END = tiny.token("<|im_end|>")

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from oospec_async.completion import Completion
-from oospec_async.decoding.chain import Chain
-from oospec_async.decoding.step import Step
+from oospec_async.decoding.draft_chain import Chain
+from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import NAMED, Dialect
 from oospec_async.hints import CallHint, Hint

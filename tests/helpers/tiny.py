@@ -10,14 +10,14 @@ import torch
 import transformers
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from oospec_async.decoding.chain import ChainCosts
+from oospec_async.decoding.draft_chain import ChainCosts
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.draft_model import DraftModel
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.target import Target
-from oospec_async.models.tree_model import TreeModel
 from oospec_async.request import Message, Request, Tool
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.draft_model import DraftModel
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.target import Target
+from oospec_async.target.tree_model import TreeModel
 
 torch.set_num_threads(1)
 transformers.utils.logging.set_verbosity_error()
@@ -173,6 +173,6 @@ def request(text: str = "What is the weather in Paris?", tools: tuple[Tool, ...]
 
 
 def prompt_ids(asked: Request) -> list[int]:
-    from oospec_async.models.prompts import Prompts
+    from oospec_async.target.prompts import Prompts
 
     return Prompts(tokenizer(), "tiny").ids(asked)

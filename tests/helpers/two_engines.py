@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from helpers.sim_traces import Made, request, trace
-from oospec_async.runtime.recorder import Event
-from oospec_async.runtime.virtual.serve import VirtualRun, serve
+from oospec_async.events import Event
 from oospec_async.trace import RequestTrace, Trace, Wave
+from sim.live.serve import VirtualRun, serve
 from sim.scenario import Scenario
 from sim.script import Script
 from sim.simulator import Simulator

@@ -19,18 +19,18 @@ from helpers import scripted
 from helpers.stubs import END, ScriptedTarget, StubSidecar, engine_of
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import DRAFTERS, needs_of
+from oospec_async.decoding.forward import Step
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import DecodeState, Setting
-from oospec_async.decoding.step import Step
 from oospec_async.decoding.tree import Candidate, DraftTree, VerifyCurve, build_tree
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.dialect import NAMED
+from oospec_async.events import Event
 from oospec_async.hints import encode_hint
-from oospec_async.models.guide import Guide
-from oospec_async.models.wave import Progress, Sidecar, Wave
 from oospec_async.request import Message, Request, Tool
-from oospec_async.runtime.recorder import Event
-from oospec_async.wave.questions import prefix
+from oospec_async.sidecar.questions import prefix
+from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.wave import Progress, Sidecar, Wave
 
 FORECAST = Tool(
     name="get_forecast",

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from helpers.sim_traces import Made, random_requests, request, trace
 from helpers.two_engines import METHODS, NS, PLACEMENTS, simulated, traces, virtual, with_steps
 from oospec_async.runtime.channel import Address, Delivery, HintReader
-from oospec_async.runtime.virtual.clock import VirtualClock
 from oospec_async.trace import Trace
 from sim.link import Mailbox
+from sim.live.clock import VirtualClock
 from sim.placement import parse_placement
 from sim.recording import Recording, open_recording
 from sim.scenario import Scenario

@@ -7,7 +7,7 @@ import pytest
 from helpers import shares, tiny
 from helpers.calling import ANSWERS, calling_model, greedy, honest, question
 from helpers.loop import decode, setting
-from oospec_async.decoding.chain import LONGEST_CHAIN, ChainCosts
+from oospec_async.decoding.draft_chain import LONGEST_CHAIN, ChainCosts
 from oospec_async.decoding.memory import Memory
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits

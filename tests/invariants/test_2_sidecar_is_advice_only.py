@@ -25,7 +25,7 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.sidecar_process import SidecarProcess
+from oospec_async.sidecar.process import SidecarProcess
 
 T = TypeVar("T")
 

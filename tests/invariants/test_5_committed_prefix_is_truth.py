@@ -20,7 +20,7 @@ from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.tree import DraftTree, VerifyCurve
 from oospec_async.decoding.verify import Limits
 from oospec_async.hints import CallHint, Hint
-from oospec_async.profile import profiles
+from oospec_async.recording.profile import profiles
 from oospec_async.runtime.engine import Engine
 
 HINT = Hint((CallHint("get_weather", PARIS["arguments"]), CallHint("get_weather", KOELN["arguments"])))

@@ -11,9 +11,9 @@ import pytest
 from helpers.stubs import HINT, ScriptedDraftModel, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import METHODS
+from oospec_async.events import Event
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.executor import Executor, InlineExecutor, ThreadExecutor
-from oospec_async.runtime.recorder import Event
 
 CITIES = ("Paris", "Köln 🙂", "Rio", "Paris", 'a "quoted" {city}')
 TEXTS = [call(city, days) for days, city in enumerate(CITIES)]

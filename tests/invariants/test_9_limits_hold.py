@@ -16,9 +16,9 @@ from oospec_async.decoding.state import MAX_NODES
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.dialect import NAMED, Dialect
 from oospec_async.hints import CallHint, Hint
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.target import Target
-from oospec_async.models.tree_model import Logits, TreeModel
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.target import Target
+from oospec_async.target.tree_model import Logits, TreeModel
 
 
 class Counting(TreeModel):
@@ -67,7 +67,7 @@ def test_a_hint_that_is_the_output_reaches_the_lower_bound_in_rounds(model: Coun
 
 @pytest.mark.parametrize(("name", "dialect"), [("fenced", "fenced"), ("tight", "observed")])
 def test_so_it_does_in_other_dialects(model: Counting, name: str, dialect: str) -> None:
-    from oospec_async.dialects.around import observed_dialect
+    from oospec_async.dialects.wrapping import observed_dialect
 
     known = NAMED.get(dialect) or observed_dialect(ANSWERS[name], [])
     assert known is not None

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from oospec_async import Engine, EngineConfig, Request, read_requests
-from oospec_async.models.fetch import DEFAULT_SIDECAR
-from oospec_async.models.target import Target
+from oospec_async.target.target import Target
 from oospec_async.trace import check_trace
+from oospec_async.weights.fetch import DEFAULT_SIDECAR
 
 pytestmark = pytest.mark.real
 EXAMPLES = Path(__file__).parents[2] / "examples" / "requests.jsonl"
@@ -71,7 +71,15 @@ def test_in_bfloat16_the_default_pair_departs_from_generate_at_near_ties_only() 
 
 def test_the_command_compares_methods_and_writes_what_it_is_asked_for(tmp_path: Path) -> None:
     trace, timeline = tmp_path / "trace.json", tmp_path / "timeline.html"
-    command = [sys.executable, "-c", "from oospec_async.entry import main; main()", "--live", "--limit", "1", "--json"]
+    command = [
+        sys.executable,
+        "-c",
+        "from oospec_async.console.entry import main; main()",
+        "--live",
+        "--limit",
+        "1",
+        "--json",
+    ]
     options = ["--compare", "ar,oospec", "--target", DEFAULT_SIDECAR, "--max-new-tokens", "24", "--devices", "cpu"]
     files = ["--record", str(trace), "--timeline", str(timeline)]
     done = subprocess.run([*command, *options, *files], capture_output=True, text=True, timeout=300, check=False)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from helpers.stubs import CALL, Run, ScriptedDraftModel, ScriptedTarget, YieldingExecutor, ask, engine_of, served
-from oospec_async.decoding.chain import Chain
+from oospec_async.decoding.draft_chain import Chain
 from oospec_async.errors import OospecError
 from oospec_async.runtime.engine import Engine
 

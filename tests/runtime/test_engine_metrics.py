@@ -17,11 +17,11 @@ from helpers.stubs import (
     engine_of,
     served,
 )
+from oospec_async.events import Event
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.ports import WaveReport
-from oospec_async.runtime.recorder import Event
 
 
 def test_a_hint_published_in_a_round_is_taken_by_the_next_one_and_its_position_is_told() -> None:

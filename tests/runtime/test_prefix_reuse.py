@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from helpers import tiny
 from helpers.scripted import VOCABULARY
 from helpers.stubs import ScriptedTarget, StubSidecar, engine_of
-from oospec_async.decoding.step import Step
+from oospec_async.decoding.forward import Step
 from oospec_async.errors import OospecError
-from oospec_async.models.guide import Guide
-from oospec_async.models.tree_model import TreeModel
-from oospec_async.models.wave import Sidecar, Wave
-from oospec_async.record import make_trace
+from oospec_async.recording.assemble import make_trace
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.wave import Sidecar, Wave
+from oospec_async.target.tree_model import TreeModel
 
 MODEL = tiny.random_model("qwen2", std=0.5)
 BEGINNING = list(range(40, 70))

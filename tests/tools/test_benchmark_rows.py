@@ -195,7 +195,7 @@ def test_a_history_is_found_again_for_its_place_and_no_other(tmp_path: Path) -> 
 CALL = b"\x80\x04\x8c%c%s\x8c%c%s\x93\x8c\x04made\x85R."
 
 
-@pytest.mark.parametrize(("module", "name"), [("os", "mkdir"), ("oospec_async.files", "os.mkdir")])
+@pytest.mark.parametrize(("module", "name"), [("os", "mkdir"), ("oospec_async.files.writing", "os.mkdir")])
 def test_a_history_that_would_run_code_is_refused(
     module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,8 @@ import torch
 from helpers import tiny
 from helpers.command import child, hermes, model_folder, names_in, teacher, train_command, wait_for
 from helpers.training import asking, call, function, read_back, write_rows
-from oospec_async.adapters import check_adapter
 from oospec_async.errors import OospecError
+from oospec_async.sidecar.adapters import check_adapter
 from oospec_async.training.adapter import adapted, save_adapter
 from oospec_async.training.recipe import Recipe
 from oospec_async.training.rows import rows_file

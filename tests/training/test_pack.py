@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from helpers import tiny
+from oospec_async.sidecar.questions import prefix
 from oospec_async.training.loss import weighted_loss
 from oospec_async.training.pack import pack, sampled
 from oospec_async.training.readers.base import Notes
 from oospec_async.training.rows import questions
-from oospec_async.wave.questions import prefix
 
 REQUEST = tiny.request("Weather in Paris and Rome?", tools=(tiny.WEATHER, tiny.TIME))
 CALLS = [("get_weather", {"city": "Paris", "days": 3}), ("get_weather", {"city": "Rome"})]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.rows import Contents, Row
-from oospec_async.summary import departure
+from oospec_async.commands.summary import departure
 
 
 @dataclass(frozen=True)

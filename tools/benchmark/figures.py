@@ -12,8 +12,8 @@ import numpy as np
 from benchmark.compare import Difference, differences
 from benchmark.rows import Contents, Header, Measured
 from benchmark.summary import Category, Figure, Hints, MethodFigures, Pair, Ratios, Summary
+from oospec_async.commands.summary import known_mean, known_median
 from oospec_async.errors import OospecError
-from oospec_async.summary import known_mean, known_median
 
 REFERENCE, BASELINE = "generate", "ar"  # whose ids count, and whose times; the first method where they are not there
 PLAIN = (REFERENCE, BASELINE)  # the faster of them is what a user has today

@@ -10,7 +10,7 @@ from typing import Any
 from benchmark.history import beside_rows
 from benchmark.rows import Row
 from oospec_async.errors import OospecError
-from oospec_async.journal import LineFile
+from oospec_async.files.journal import LineFile
 from oospec_async.trace import Origin, RequestTrace, Timing, Trace
 
 _SAMPLES = tuple(Timing.model_fields)

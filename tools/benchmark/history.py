@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
+from oospec_async.files.writing import write_atomically
 
 _PARTS = frozenset(  # what a history is made of
     {

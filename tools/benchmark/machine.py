@@ -11,11 +11,11 @@ from pathlib import Path
 from benchmark.options import Options
 from benchmark.plan import Plan
 from benchmark.rows import Fingerprint, Weights
-from oospec_async.adapters import describe, find_adapter
-from oospec_async.models.fetch import resolve
-from oospec_async.provenance import software
+from oospec_async.recording.provenance import software
 from oospec_async.request import Request
 from oospec_async.runtime.devices import parse_devices
+from oospec_async.sidecar.adapters import describe, find_adapter
+from oospec_async.weights.fetch import resolve
 
 
 def machine() -> str:
@@ -38,7 +38,7 @@ def accelerators(devices: str) -> list[str]:
         return []
     import torch
 
-    from oospec_async.models.load import check_device
+    from oospec_async.weights.load import check_device
 
     for name in cuda:
         check_device(name)

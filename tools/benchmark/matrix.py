@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.summary import MethodFigures, Summary
-from oospec_async.command import visible
+from oospec_async.console.command import visible
 from oospec_async.errors import OospecError
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from oospec_async.adapters import SHIPPED
-from oospec_async.models.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
+from oospec_async.sidecar.adapters import SHIPPED
+from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 
 
 class Options(BaseModel):

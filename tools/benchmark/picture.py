@@ -10,7 +10,7 @@ from drawing import dress, write_picture
 
 from benchmark.machine import measured_on
 from benchmark.summary import Figure, MethodFigures, Summary
-from oospec_async.command import visible
+from oospec_async.console.command import visible
 from oospec_async.timeline.colours import FAINT_INK, INK
 
 _OTHER, _OURS, _BOUND = ("#7b8794", "#cbd2d9"), ("#1f5fa8", "#a9c8ea"), ("#a8893f", "#e6d9b4")  # total, decode

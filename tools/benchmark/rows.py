@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from oospec_async.errors import OospecError
-from oospec_async.files import write_atomically
-from oospec_async.journal import LineFile
+from oospec_async.files.journal import LineFile
+from oospec_async.files.writing import write_atomically
 from oospec_async.trace import Count, Seconds, Some
 
 FORMAT = "oospec-bench/1"

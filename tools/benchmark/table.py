@@ -13,7 +13,7 @@ from rich.text import Text
 from benchmark.figures import OOSPEC, TOOLSPEC
 from benchmark.machine import measured_on
 from benchmark.summary import Figure, Ratios, Summary
-from oospec_async.command import visible
+from oospec_async.console.command import visible
 
 _FILE_WIDTH = 150  # columns where stdout is no terminal
 _MOST_ROWS = 12  # of differing outputs that are shown by method

@@ -25,12 +25,12 @@ from benchmark.history import History
 from benchmark.methods import find
 from benchmark.methods.base import Context, Server
 from benchmark.options import Options
+from oospec_async.console.event_loop import run_loop
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
 from oospec_async.request import Message, Request, Tool
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
-from oospec_async.runtime.loop import run_loop
 from oospec_async.runtime.parts import Parts
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from gpu_checks.base import Bench, Outcome, table
 from gpu_checks.randoms import free, request, shaped_model, tokenizer
 from oospec_async.errors import OospecError
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.prompts import Prompts
-from oospec_async.models.target import Target
-from oospec_async.models.tree_model import TreeModel
+from oospec_async.events import Event
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.recorder import Event
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.prompts import Prompts
+from oospec_async.target.target import Target
+from oospec_async.target.tree_model import TreeModel
 
 _METHOD = "recycle+lookup"
 _CONTEXT = 4096

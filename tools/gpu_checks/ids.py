@@ -18,18 +18,18 @@ import torch
 
 from gpu_checks.base import Bench, Outcome, Preset, table
 from gpu_checks.randoms import free, random_model
+from oospec_async.commands.summary import departure
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.tree import Candidate, DraftTree, VerifyCurve
 from oospec_async.decoding.verify import Limits
 from oospec_async.decoding.view import View
-from oospec_async.models.families import FAMILIES
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.load import DTYPES
-from oospec_async.models.target import Target
-from oospec_async.models.tree_model import TreeModel
-from oospec_async.summary import departure
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.target import Target
+from oospec_async.target.tree_model import TreeModel
+from oospec_async.weights.families import FAMILIES
+from oospec_async.weights.load import DTYPES
 
 _PENALTY, _PENALISED = 1.1, "qwen2"  # one family with a repetition penalty too
 _FREE = VerifyCurve(((1, 1.0), (64, 1.0)))  # every draft pays for itself

@@ -13,8 +13,8 @@ import torch
 
 from gpu_checks.base import Bench, Outcome, Preset, Shape, one_line, table
 from gpu_checks.randoms import free, shaped_model, synchronize
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.tree_model import TreeModel
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.tree_model import TreeModel
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)  # tokens in a tree, the root counts
 _WARM = 3  # runs before those that count

@@ -18,18 +18,18 @@ import torch
 
 from gpu_checks.base import Bench, Outcome, table
 from gpu_checks.randoms import random_model, request, tokenizer
+from oospec_async.commands.summary import departure
 from oospec_async.completion import Completion
 from oospec_async.errors import OospecError
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.prompts import Prompts
-from oospec_async.models.target import Target
-from oospec_async.models.tree_model import TreeModel
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
-from oospec_async.summary import departure
+from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.prompts import Prompts
+from oospec_async.target.target import Target
+from oospec_async.target.tree_model import TreeModel
 
 _TOKENS = 256
 _RESTART_SECONDS = 90.0

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from host_bench.cases import TOOLS, Case, calls
+from oospec_async.events import Event
 from oospec_async.hints import CallHint, Hint
 from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
-from oospec_async.runtime.recorder import Event
 
 _POLLS = 20_000
 _SWITCHES = 2_000

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from host_bench.cases import Case
-from oospec_async.decoding.step import Step
+from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import NAMED, Dialect
 from oospec_async.request import Request

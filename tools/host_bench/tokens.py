@@ -12,8 +12,8 @@ from oospec_async.errors import OospecError
 
 def tokenizer() -> tuple[Codec, str, int]:
     """The default target's tokenizer if it lies on this disk, else a small one; its name; its end token."""
-    from oospec_async.models.codec import TokenizerCodec
-    from oospec_async.models.fetch import DEFAULT_TARGET, resolve
+    from oospec_async.target.codec import TokenizerCodec
+    from oospec_async.weights.fetch import DEFAULT_TARGET, resolve
 
     try:
         path = resolve(DEFAULT_TARGET, offline=True).path

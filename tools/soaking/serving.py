@@ -20,7 +20,7 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
-from oospec_async.runtime.sidecar_process import SidecarProcess
+from oospec_async.sidecar.process import SidecarProcess
 from soaking.footprint import Footprint, footprint
 from soaking.hostile import HostileSidecar, Sending
 from soaking.models import Models

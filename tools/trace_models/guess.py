@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from oospec_async.request import Json, Parameter, Request, Tool
+from oospec_async.sidecar.questions import NONE
 from oospec_async.toolcall import ToolCall
-from oospec_async.wave.questions import NONE
 
 FUNCTION_RIGHT, ARGUMENT_RIGHT = 0.963, 0.861
 SOURCE = (

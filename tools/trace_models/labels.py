@@ -13,7 +13,7 @@ from gpu_checks.base import Shape
 
 from oospec_async.decoding.drafters import METHODS
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.provenance import software
+from oospec_async.recording.provenance import software
 from oospec_async.trace import ModelInfo, Origin, Provenance
 from oospec_async.training.readers.base import Notes
 from trace_models import times

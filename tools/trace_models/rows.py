@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.prompts import Prompts
 from oospec_async.request import Json, Request, parse_request
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.prompts import Prompts
 from oospec_async.toolcall import ToolCall
 from oospec_async.training.readers.base import Notes, check_gold
 from oospec_async.training.readers.bfcl import Bfcl

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.models.wave import Progress
+from oospec_async.sidecar.wave import Progress
 from oospec_async.trace import (
     HostSample,
     LinkSample,

@@ -10,11 +10,8 @@ from typing import cast
 import torch
 
 from oospec_async.decoding.text import Codec
-from oospec_async.models.guide import Guide
-from oospec_async.models.tree_model import Logits, TreeModel
-from oospec_async.models.wave import Progress, Sidecar, Wave
 from oospec_async.request import Request
-from oospec_async.wave.questions import (
+from oospec_async.sidecar.questions import (
     Question,
     Slot,
     answer_text,
@@ -22,6 +19,9 @@ from oospec_async.wave.questions import (
     name_text,
     slot_question,
 )
+from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.wave import Progress, Sidecar, Wave
+from oospec_async.target.tree_model import Logits, TreeModel
 from trace_models.guess import Guess, filler
 
 _CONTEXT = 32768

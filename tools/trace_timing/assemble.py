@@ -10,7 +10,7 @@ import torch
 from gpu_check import hardware
 
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.provenance import software
+from oospec_async.recording.provenance import software
 from oospec_async.runtime.devices import Device
 from oospec_async.trace import (
     HostSample,

@@ -16,19 +16,19 @@ from pathlib import Path
 import torch
 from gpu_checks.randoms import random_model, request, tokenizer
 
-from oospec_async.decoding.step import Step
+from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.prompts import Prompts
-from oospec_async.models.target import Target
-from oospec_async.provenance import Setup
-from oospec_async.record import make_trace
+from oospec_async.recording.assemble import make_trace
+from oospec_async.recording.provenance import Setup
 from oospec_async.request import Request
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.sidecar_process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.prompts import Prompts
+from oospec_async.target.target import Target
 from oospec_async.trace import ModelInfo, Trace
 
 _CITIES = ("Paris", "Köln", "São Paulo", "New Delhi", "Reykjavík", "Quito", "Nairobi", "Ulaanbaatar")

@@ -10,12 +10,12 @@ import torch
 from gpu_checks.base import Shape
 from gpu_checks.randoms import shaped_model, synchronize, tokenizer
 
-from oospec_async.models.codec import TokenizerCodec
-from oospec_async.models.guide import Guide
-from oospec_async.models.tree_model import TreeModel
 from oospec_async.request import Parameter
+from oospec_async.sidecar.answers import is_finished
+from oospec_async.sidecar.value_masks import Guide
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.target.tree_model import TreeModel
 from oospec_async.trace import Wave, WaveStep
-from oospec_async.wave.answers import is_finished
 
 _SLOTS = (  # answers are read as those of slots of these kinds are, in turn
     Parameter(name="text", schema_={"type": "string"}, required=True),

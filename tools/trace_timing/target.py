@@ -10,9 +10,9 @@ from gpu_checks.base import Shape
 from gpu_checks.randoms import shaped_model
 
 from oospec_async.decoding.tree import LARGEST_TREE
-from oospec_async.models.greedy import GreedyRule
-from oospec_async.models.target import Target
-from oospec_async.models.tree_model import TreeModel
+from oospec_async.target.greedy import GreedyRule
+from oospec_async.target.target import Target
+from oospec_async.target.tree_model import TreeModel
 from oospec_async.trace import PrefillSample, VerifySample
 
 _LAST_TREE = 15  # tokens of the tree before a measured one: a binary tree

@@ -12,11 +12,11 @@ from dataclasses import replace
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import Draft, View
-from oospec_async.dialects.around import closing_left, opening_left
+from oospec_async.dialects.call_site import keys_of
 from oospec_async.dialects.dialect import Dialect
+from oospec_async.dialects.partial_json import At, Cursor, unquote
 from oospec_async.dialects.render import Unknown, continue_object, render_object
-from oospec_async.dialects.scan import At, Cursor, unquote
-from oospec_async.dialects.site import keys_of
+from oospec_async.dialects.wrapping import closing_left, opening_left
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Json
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import Draft, View
-from oospec_async.dialects.around import closing_left, opening_left
+from oospec_async.dialects.call_site import keys_of
+from oospec_async.dialects.partial_json import At, unquote
 from oospec_async.dialects.render import Continuation, Partial, Unknown, continue_object, render_object
-from oospec_async.dialects.scan import At, unquote
-from oospec_async.dialects.site import keys_of
+from oospec_async.dialects.wrapping import closing_left, opening_left
 from oospec_async.request import Json, Parameter, Tool, kind_of
 
 _LITERAL = 0.9  # chance that the next token of a call is the literal one

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oospec_async.errors import OospecError
-from oospec_async.json_text import load_json
+from oospec_async.files.json_text import load_json
 from oospec_async.training.readers.base import Row
 
 _SUFFIXES = r"\.jsonl?(\.gz)?$"

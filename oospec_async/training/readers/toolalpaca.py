@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from oospec_async.errors import OospecError
-from oospec_async.json_text import load_json
+from oospec_async.files.json_text import load_json
 from oospec_async.request import Json
 from oospec_async.training.readers.accepted import accepted
 from oospec_async.training.readers.base import Format, Object, Row, as_tools, needed

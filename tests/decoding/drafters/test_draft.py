@@ -7,7 +7,7 @@ import pytest
 from helpers import tiny
 from helpers.drafts import PROMPT
 from helpers.loop import setting, state_after
-from oospec_async.decoding.chain import NO_CHAIN, Chain
+from oospec_async.decoding.draft_chain import NO_CHAIN, Chain
 from oospec_async.decoding.drafters import DRAFTERS, drafters_of, needs_of
 from oospec_async.decoding.state import DecodeState
 from oospec_async.decoding.tree import VerifyCurve

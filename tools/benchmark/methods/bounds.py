@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from benchmark.methods.base import Context, Entry, Served, Server
 from benchmark.methods.engine import EngineServer
-from oospec_async.dialects.site import THINK
+from oospec_async.dialects.call_site import THINK
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
 from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, HintWriter

@@ -13,11 +13,11 @@ from benchmark.rows import HintRow, Measured
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import needs_of
 from oospec_async.errors import OospecError
-from oospec_async.record import make_trace
+from oospec_async.events import Event
+from oospec_async.recording.assemble import make_trace
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.recorder import Event
 from oospec_async.trace import Trace
 
 

@@ -115,8 +115,8 @@ def _lookup(context: Context, argument: str) -> Server:
 
 
 def _assisted(context: Context, argument: str) -> Server:
-    from oospec_async.models.fetch import resolve
-    from oospec_async.models.load import load, load_tokenizer
+    from oospec_async.weights.fetch import resolve
+    from oospec_async.weights.load import load, load_tokenizer
 
     options = context.options
     name = options.assistant(argument)

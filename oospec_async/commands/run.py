@@ -1,0 +1,211 @@
+"""One run of ``oospec-run --live``: requests by methods, shown, summed up, and written down."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from oospec_async.commands import terminal
+from oospec_async.commands.summary import summarise
+from oospec_async.completion import Completion
+from oospec_async.decoding.drafters import drafters_of, needs_of
+from oospec_async.errors import OospecError
+from oospec_async.files.writing import check_outputs
+from oospec_async.recording.assemble import check_recordable, make_trace
+from oospec_async.recording.provenance import Setup, software
+from oospec_async.request import Request
+from oospec_async.runtime.config import EngineConfig
+from oospec_async.runtime.engine import Engine
+from oospec_async.sidecar.adapters import NO_ADAPTER, SHIPPED, find_adapter
+from oospec_async.timeline import check_timeline_path, write_timeline
+from oospec_async.trace import Trace, write_trace
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    source: Path  # the file of requests
+    requests: Sequence[Request]
+    methods: Sequence[str]
+    engine: EngineConfig
+    record: Path | None = None
+    timeline: Path | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A request that could not be served by a method, and why, in one line."""
+
+    request: str
+    method: str
+    error: str
+
+
+def check(options: RunOptions) -> None:
+    """Raises OospecError for what would otherwise fail only after minutes of work."""
+    for method in options.methods:
+        drafters_of(method)
+    chained = [method for method in options.methods if "chain" in needs_of(method)]
+    if chained and options.engine.draft_model is None:
+        raise OospecError(f"method {chained[0]!r} drafts with a model; name one with --draft-model")
+    if options.engine.draft_model is not None and not chained:
+        raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it")
+    if options.record is not None:
+        for method in options.methods:
+            check_recordable(method)
+    check_outputs([options.source], {"--record": options.record, "--timeline": options.timeline})
+    if options.timeline is not None:
+        check_timeline_path(options.timeline)
+    if options.engine.sidecar is not None:
+        find_adapter(options.engine.adapter, options.engine.sidecar)
+    elif options.engine.adapter not in (SHIPPED, NO_ADAPTER):
+        raise OospecError("--adapter belongs to a sidecar, and no method here takes its hints")
+
+
+async def run(options: RunOptions) -> None:
+    """Serve every request by every method. Results go to stdout, progress to stderr. Raises OospecError.
+
+    A request that fails costs the others nothing: it is named at the end. Interrupted, it still sums up and writes
+    down what was finished.
+    """
+    out, err = Console(), Console(stderr=True)
+    async with Engine.open(options.engine, lambda line: terminal.note(err, line)) as engine:
+        for request in options.requests:
+            engine.check(request)
+        done: list[Completion] = []
+        failed: list[Failure] = []
+        try:
+            try:
+                if options.as_json:
+                    await _serve_quietly(engine, options, err, done, failed)
+                else:
+                    await _serve_visibly(engine, options, out, done, failed)
+            finally:
+                if done:
+                    with _uninterrupted():
+                        _conclude(engine, options, out, err, done, failed)
+        except OSError as error:
+            raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
+        if failed:
+            raise OospecError(_told(failed))
+
+
+async def _serve_visibly(
+    engine: Engine, options: RunOptions, out: Console, done: list[Completion], failed: list[Failure]
+) -> None:
+    """Show calls as they are committed."""
+    drafters = dict.fromkeys(drafter.name for method in options.methods for drafter in drafters_of(method))
+    terminal.print_legend(out, list(drafters))
+    for request in options.requests:
+        terminal.print_request(out, request)
+        for method in options.methods:
+            terminal.print_method(out, method)
+            try:
+                async for item in engine.stream(request, method):
+                    if isinstance(item, Completion):
+                        terminal.print_completion(out, item)
+                        done.append(item)
+                    else:
+                        terminal.print_chunk(out, item)
+            except OospecError as error:
+                terminal.print_failure(out, str(error))
+                failed.append(Failure(request.id, method, str(error)))
+
+
+async def _serve_quietly(
+    engine: Engine, options: RunOptions, err: Console, done: list[Completion], failed: list[Failure]
+) -> None:
+    with Progress(*terminal.COUNTED, console=err) as progress:
+        task = progress.add_task("requests x methods", total=len(options.requests) * len(options.methods))
+        for request in options.requests:
+            for method in options.methods:
+                try:
+                    done.append(await engine.generate(request, method))
+                except OospecError as error:
+                    failed.append(Failure(request.id, method, str(error)))
+                progress.advance(task)
+
+
+_MOST_NAMED = 5  # failures
+
+
+def _told(failed: Sequence[Failure]) -> str:
+    """All failures in one line: the first one's words, and which others there are."""
+    first, *others = failed
+    names = [f"{failure.request!r} by {failure.method}" for failure in others[:_MOST_NAMED]]
+    names += ["…"] if len(others) > _MOST_NAMED else []
+    rest = f"; {len(others)} more failed: {', '.join(names)}" if others else ""
+    return f"by {first.method}, {first.error}{rest}"
+
+
+def _conclude(
+    engine: Engine,
+    options: RunOptions,
+    out: Console,
+    err: Console,
+    done: list[Completion],
+    failed: list[Failure],
+) -> None:
+    """Write the files first, each whatever becomes of the other, then print."""
+    setup = engine.parts.setup
+    assert setup is not None  # the engine was opened on real models
+    events, unwritten = engine.recorder.events, []
+    files: list[tuple[str, Path | None, Callable[[Path], None]]] = [
+        ("timeline", options.timeline, lambda path: write_timeline(events, path, f"Measured: {setup.line}")),
+        ("trace", options.record, lambda path: write_trace(_trace(engine, setup, options, err, done), path)),
+    ]
+    for what, path, write in files:
+        if path is not None:
+            try:
+                write(path)
+                terminal.note(err, f"{what}: {path}")
+            except OospecError as failure:
+                unwritten.append(failure)
+    if options.as_json:
+        out.out(_as_json(setup, done, failed), highlight=False)
+    else:
+        terminal.print_summary(out, summarise(done), setup.line)
+    if unwritten:
+        raise OospecError("; ".join([*map(str, unwritten), *([_told(failed)] if failed else [])]))
+
+
+def _trace(engine: Engine, setup: Setup, options: RunOptions, err: Console, done: list[Completion]) -> Trace:
+    with Progress(*terminal.COUNTED, console=err, transient=True) as progress:
+        task = progress.add_task("profiles", total=len(done))
+        return make_trace(setup, engine.recorder, options.requests, done, lambda: progress.advance(task))
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Further Ctrl-C is ignored while results are written."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _as_json(setup: Setup, completions: Sequence[Completion], failed: Sequence[Failure]) -> str:
+    result = {
+        "measured_on": {
+            "target": setup.target.model_dump(),
+            "sidecar": setup.sidecar.model_dump() if setup.sidecar is not None else None,
+            "draft_model": setup.draft_model.model_dump() if setup.draft_model is not None else None,
+            "software": software(),
+            "curve": setup.curve.samples,
+        },
+        "summary": [asdict(summary) for summary in summarise(completions)],
+        "completions": [
+            asdict(completion) | {"mean_accepted": completion.metrics.mean_accepted} for completion in completions
+        ],
+        "failures": [asdict(failure) for failure in failed],
+    }
+    # A margin may be infinite or no number: JSON has null for both.
+    return json.dumps(json.loads(json.dumps(result), parse_constant=lambda name: None))

@@ -1,0 +1,123 @@
+"""A model's name becomes a local directory that `transformers` can load.
+
+In this order: a directory; the local hub cache; a model converted earlier; the hub; the packaged GGUF files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from oospec_async.errors import OospecError
+from oospec_async.files.writing import write_atomically
+from oospec_async.weights import hub, packaged
+
+DEFAULT_TARGET = "Qwen/Qwen2.5-Coder-0.5B-Instruct"
+DEFAULT_SIDECAR = "HuggingFaceTB/SmolLM2-135M-Instruct"
+
+_CHUNK = 1 << 22  # bytes
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Where a model lies, where it came from, and which weights it has."""
+
+    name: str  # as asked for
+    path: Path
+    source: str  # "directory", "hub cache", "hub", or "packages (GGUF …, converted to bfloat16)"
+    weights_sha256: str  # over the contents of the weight files, in the order of their names
+
+    @property
+    def line(self) -> str:
+        return f"{self.name}: {self.source}, sha256 {self.weights_sha256[:8]}…, in {self.path}"
+
+
+def resolve(name: str, *, offline: bool = False) -> ModelFiles:
+    """Find the model, or fetch it; `offline` never touches a network.
+
+    `name` is a directory, a Hugging Face id, or a packaged model's id without its organisation.
+    Raises OospecError if it cannot be had.
+    """
+    try:
+        path, source = _locate(name, offline)
+        return ModelFiles(name, path, source, weights_sha256(path))
+    except OSError as error:
+        raise OospecError(f"{name}: {error.filename or 'its files'}: {error.strerror}") from None
+
+
+def cache_dir() -> Path:
+    """`$OOSPEC_CACHE`, else `$XDG_CACHE_HOME/oospec`, else `~/.cache/oospec`."""
+    if own := os.environ.get("OOSPEC_CACHE"):
+        return Path(own).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "oospec"
+
+
+def weights_sha256(folder: Path) -> str:
+    """SHA-256 over the weight files' contents, remembered in our cache for as long as no size or time changes."""
+    files = hub.weight_files(folder)
+    seen = [[str(file.resolve()), (stat := file.stat()).st_size, stat.st_mtime_ns] for file in files]
+    memo = cache_dir() / "hashes" / (hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32] + ".json")
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        known = json.loads(memo.read_text())
+        if known["files"] == seen:
+            return str(known["sha256"])
+    digest = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+    with suppress(OSError, OospecError):  # a cache that cannot be written costs time, not the answer
+        memo.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(memo, json.dumps({"files": seen, "sha256": digest.hexdigest()}), "hash")
+    return digest.hexdigest()
+
+
+def fetch_models(names: Sequence[str]) -> None:
+    """Have models on this disk, so that later runs find them there; a line for each on stdout. Raises OospecError."""
+    for name in names:
+        print(resolve(name).line, flush=True)
+
+
+def _locate(name: str, offline: bool) -> tuple[Path, str]:
+    try:
+        path = Path(name).expanduser()
+        there = bool(name) and path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, or the home of nobody
+        raise OospecError(f"{name[:80]!r}: no such directory ({error})") from None
+    if there:
+        if not path.is_dir():
+            raise OospecError(f"{name} is a file: name the directory that holds config.json and the weights")
+        if gap := hub.missing(path):
+            raise OospecError(f"{name} lacks {gap}: name a directory that transformers can load")
+        return path.resolve(), "directory"
+    if not name or name.startswith((".", "/", "~")):
+        raise OospecError(f"{name!r}: no such directory; name one that holds config.json, the weights and a tokenizer")
+
+    package = packaged.find(name)
+    full, models = package.name if package else name, cache_dir() / "models"
+    if (found := hub.cached(full)) is not None:
+        return found, "hub cache"
+    source = f"packages (GGUF {package.quantisation}, converted to bfloat16)" if package else ""
+    if package and (found := packaged.converted(package, models)) is not None:
+        return found, source
+    if offline:
+        raise OospecError(f"{name} is not on this disk, and fetching it was ruled out: {_choices()}")
+    try:
+        return hub.fetch(full), "hub"
+    except hub.OutOfReach as error:
+        if package is None:
+            raise OospecError(f"{name}: {error}; {_choices()}") from error
+        no_hub = error
+    try:
+        return packaged.obtain(package, models), source
+    except OospecError as error:
+        raise OospecError(f"{name}: {no_hub}, and {error}") from error
+
+
+def _choices() -> str:
+    return f"name a directory, or one of {', '.join(p.name for p in packaged.PACKAGES)}, which need no hub"

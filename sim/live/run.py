@@ -1,0 +1,182 @@
+"""One run of ``oospec-sim live``: the live engine on a virtual clock, over the times of a recorded trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
+
+from oospec_async.commands.summary import summarise
+from oospec_async.commands.terminal import COUNTED, note, print_table
+from oospec_async.decoding.drafters import drafters_of
+from oospec_async.errors import OospecError
+from oospec_async.files.writing import check_outputs
+from oospec_async.timeline import check_timeline_path, write_timeline
+from sim.costs import Costs
+from sim.honesty import NO_LINK, basis, models_line, provenance_lines, slowdown_note
+from sim.live.serve import VirtualRun, serve
+from sim.methods import Method, find_method
+from sim.placement import Placement, parse_placement
+from sim.recording import Recording, open_recording
+from sim.script import Script, write_script
+from sim.spelling import suggestion
+
+USUAL = ("ar", "toolspec", "oospec")
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    trace: Path
+    placement: str
+    methods: Sequence[str] | None = None  # None: ``USUAL``, as far as the trace can tell them
+    limit: int | None = None  # of requests
+    timeline: Path | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True)
+class _Replay:
+    """All methods over one recording."""
+
+    recording: Recording
+    placement: Placement
+    costs: Costs
+    scripts: Mapping[str, Sequence[Script]]  # by method
+    runs: Mapping[str, VirtualRun]
+
+    @property
+    def basis(self) -> str:
+        trace = self.recording.trace
+        return f"Simulated on a virtual clock from {basis(trace)} parts: {self.recording.source}"
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self._waves(), *self._beyond()]
+
+    def _waves(self) -> Iterator[str]:
+        waves = any(run.waves for run in self.runs.values())
+        if waves and not len(self.costs.links):
+            yield NO_LINK
+        if waves and self.placement.layout().sharing == "fair":
+            yield slowdown_note(self.placement)
+        for method, run in self.runs.items():
+            late = len(run.waves) - sum(c.metrics.hint.wave_seconds is not None for c in run.completions)
+            if late:
+                yield (
+                    f"{method}: {late} of {len(run.waves)} waves were cut off: their decode had ended before; "
+                    f"the wave's figures are of the others"
+                )
+
+    def _beyond(self) -> Iterator[str]:
+        for method, run in self.runs.items():
+            outside = {
+                (script.request, position, size)
+                for script in self.scripts[method]
+                for rounds in script.rounds.values()
+                for position, (size, flag) in enumerate(zip(rounds.tokens, rounds.beyond or (), strict=False), start=1)
+                if flag
+            }
+            rounds = [event for event in run.events if event.name == "verify"]
+            found = sum((e.request, e.data["position"], e.data["tokens"]) in outside for e in rounds)
+            if found:
+                yield (
+                    f"{method}: {found} of {len(rounds)} verifies lie outside of what was sampled "
+                    f"({self.costs.target_verify.known}) and are extrapolated"
+                )
+
+
+def replay(options: ReplayOptions) -> None:
+    """Serve the trace's requests by every method. Results go to stdout, progress to stderr. Raises OospecError."""
+    placement = parse_placement(options.placement)
+    check_outputs([options.trace], {"--timeline": options.timeline})
+    if options.timeline is not None:
+        check_timeline_path(options.timeline)
+    recording = open_recording(options.trace)
+    methods = [_method(recording, name) for name in options.methods] if options.methods else _usual(recording)
+    out, err = Console(), Console(stderr=True)
+    done = _run(recording, placement, methods, options.limit, err)
+    if options.timeline is not None:
+        events = [event for run in done.runs.values() for event in run.events]
+        write_timeline(events, options.timeline, done.basis)
+        note(err, f"timeline: {options.timeline}")
+    try:
+        if options.as_json:
+            out.out(json.dumps(_as_json(done, options.placement)), highlight=False)
+        else:
+            _print(out, done)
+    except OSError as error:
+        raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
+
+
+def _method(recording: Recording, name: str) -> Method:
+    known = dict.fromkeys(("ar", "toolspec", *recording.runs))
+    if name not in known:
+        raise OospecError(f"method {name!r} was not recorded in {recording.source}; {suggestion(name, known)}")
+    drafters_of(name)
+    return find_method(recording, name)
+
+
+def _usual(recording: Recording) -> list[Method]:
+    methods = []
+    for name in USUAL:
+        try:
+            methods.append(find_method(recording, name))
+        except OospecError:  # not recorded, or without profiles: ar can always be told
+            continue
+    return methods
+
+
+def _run(
+    recording: Recording, placement: Placement, methods: Sequence[Method], limit: int | None, err: Console
+) -> _Replay:
+    costs = Costs(recording)
+    scripts = {
+        method.name: [write_script(method, request, costs) for request in method.requests[:limit]] for method in methods
+    }
+    with Progress(*COUNTED, console=err, transient=True) as progress:
+        task = progress.add_task("requests x methods", total=sum(map(len, scripts.values())))
+        try:
+            runs = {
+                name: serve(each, name, placement.layout(), lambda: progress.advance(task))
+                for name, each in scripts.items()
+            }
+        except OospecError as error:
+            raise OospecError(f"{recording.source}: {error}") from None
+    return _Replay(recording, placement, costs, scripts, runs)
+
+
+def _print(out: Console, done: _Replay) -> None:
+    completions = [completion for run in done.runs.values() for completion in run.completions]
+    print_table(out, summarise(completions), f"{done.basis}. Nothing was decoded.")
+    trace, placement = done.recording.trace, done.placement
+    about = f"Placement: {placement.name}; {placement.about}. A request is taken when the one before has ended."
+    notes = [f"Note: {note}" for note in done.notes]
+    for line in [about, f"Trace: {models_line(trace)}.", *provenance_lines(trace), *notes]:
+        out.print(Text(line))
+
+
+def _as_json(done: _Replay, placement: str) -> dict[str, Any]:
+    completions = [completion for run in done.runs.values() for completion in run.completions]
+    summaries = [asdict(summary) for summary in summarise(completions)]
+    for summary in summaries:
+        del summary["differences"]  # there are no outputs to compare
+    trace = done.recording.trace
+    return {
+        "simulated_from": basis(trace),
+        "trace": done.recording.source,
+        "placement": placement,
+        "provenance": trace.provenance.model_dump(mode="json"),
+        "notes": done.notes,
+        "summary": summaries,
+        "completions": [
+            {"request": completion.request, "method": completion.method, "metrics": asdict(completion.metrics)}
+            | {"mean_accepted": completion.metrics.mean_accepted}
+            for completion in completions
+        ],
+    }

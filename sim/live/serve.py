@@ -1,0 +1,108 @@
+"""Scripts served one after another by the live engine on the virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from oospec_async.completion import Completion
+from oospec_async.decoding.drafters import needs_of
+from oospec_async.decoding.state import Setting
+from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.errors import OospecError
+from oospec_async.events import Event
+from oospec_async.recording.recorder import Served
+from oospec_async.request import Message, Request
+from oospec_async.runtime.channel import MAX_PAYLOAD
+from oospec_async.runtime.engine import Engine
+from oospec_async.runtime.parts import Parts
+from sim.live.clock import VirtualClock
+from sim.live.devices import build
+from sim.live.loop import run_virtually
+from sim.live.payload import tool_of
+from sim.live.sidecar import VirtualSidecar, VirtualWave
+from sim.live.state import ProfileState
+from sim.live.target import VirtualCodec, VirtualExecutor, VirtualPrompts, VirtualTarget
+from sim.placement import Layout
+from sim.script import Script
+
+_MOST_VERSIONS = (1 << 32) - 1  # what a message has room for
+
+
+@dataclass(frozen=True)
+class VirtualRun:
+    """What the engine said of each script, and what happened: times in ns since the start of the run."""
+
+    completions: tuple[Completion, ...]
+    served: tuple[Served, ...]
+    events: tuple[Event, ...]
+    waves: tuple[VirtualWave, ...]  # those that were launched
+
+
+def serve(
+    scripts: Sequence[Script], method: str, layout: Layout, done: Callable[[], object] = lambda: None
+) -> VirtualRun:
+    """Each request is taken when the one before has ended. ``done`` is called after each.
+
+    Raises OospecError for a hint that no channel takes, and for scripts with hints of a method that takes none.
+    """
+    _check(scripts, method)
+    clock = VirtualClock()
+    waves = any(script.wave is not None for script in scripts)
+    device, other = build(clock, layout, waves=waves)
+    sidecar = VirtualSidecar(scripts, other, layout.sidecar, clock) if "hint" in needs_of(method) else None
+
+    def decoding(setting: Setting) -> ProfileState:
+        return ProfileState(setting, scripts[setting.prompt[0]], clock)
+
+    engine = Engine(
+        Parts(
+            target=VirtualTarget(scripts, layout.target if waves else layout.target_alone, clock),
+            executor=VirtualExecutor(device),
+            prompts=VirtualPrompts(scripts),
+            codec=VirtualCodec(),
+            curve=VerifyCurve(),  # nothing is drafted by it
+            sidecar=sidecar,
+            method=method,
+            record=True,
+            clock=clock,
+            decoding=decoding,
+        )
+    )
+    completions = run_virtually(_serve_all(engine, scripts, done), clock)
+    clock.run_out()  # a wave that was cancelled ends its forward
+    launched = tuple(sidecar.waves) if sidecar is not None else ()
+    events = [*engine.recorder.events, *(event for wave in launched for event in wave.events(method))]
+    return VirtualRun(tuple(completions), tuple(engine.recorder.served), tuple(events), launched)
+
+
+async def _serve_all(engine: Engine, scripts: Sequence[Script], done: Callable[[], object]) -> list[Completion]:
+    completions = []
+    for script in scripts:
+        completions.append(await engine.generate(_request(script)))
+        done()
+    return completions
+
+
+def _request(script: Script) -> Request:
+    slots = max((hint.ready for hint in script.hints.values()), default=0)
+    return Request(
+        id=script.request,
+        messages=(Message(role="user"),),
+        tools=(tool_of(slots),),
+        max_new_tokens=script.output,
+    )
+
+
+def _check(scripts: Sequence[Script], method: str) -> None:
+    hinted = "hint" in needs_of(method)
+    for script in scripts:
+        where = f"request {script.request!r} by {method}"
+        if script.wave is not None and not hinted:
+            raise OospecError(f"{where}: there are hints, and no drafter of {method} takes them; rename the method")
+        for version, hint in script.hints.items():
+            if hint.bytes > MAX_PAYLOAD or version > _MOST_VERSIONS:
+                raise OospecError(
+                    f"{where}: hint version {version} has {hint.bytes} bytes; "
+                    f"the channel takes {MAX_PAYLOAD} and versions up to {_MOST_VERSIONS}"
+                )

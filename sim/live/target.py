@@ -1,0 +1,94 @@
+"""A target that has no model: its tokens are their own places in the output, its forwards take recorded times."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from oospec_async.decoding.forward import Step
+from oospec_async.dialects.dialect import Dialect
+from oospec_async.request import Request
+from sim.live.clock import VirtualClock
+from sim.live.devices import VirtualDevice
+from sim.placement import Law
+from sim.script import Rank, Script
+
+T = TypeVar("T")
+_ENDLESS = 1 << 62
+
+
+class VirtualPrompts:
+    """A prompt is as long as it was, and every token of it is the number of its script."""
+
+    dialects: Sequence[Dialect] = ()
+
+    def __init__(self, scripts: Sequence[Script]) -> None:
+        self._prompts = {script.request: (number, script.prompt) for number, script in enumerate(scripts)}
+
+    def ids(self, request: Request) -> list[int]:
+        number, length = self._prompts[request.id]
+        return [number] * length
+
+
+class VirtualCodec:
+    """Virtual tokens stand for no text."""
+
+    def encode(self, text: str) -> list[int]:
+        return []
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return ""
+
+
+class VirtualTarget:
+    """Says 1, 2, 3, …: after a token that stands where it says, the next one. A Step's times are its length only."""
+
+    context = vocabulary = _ENDLESS
+    end_tokens: frozenset[int] = frozenset()
+
+    def __init__(self, scripts: Sequence[Script], law: Law, clock: VirtualClock) -> None:
+        self._scripts, self._law, self._clock = scripts, law, clock
+        self._verify_ns: Mapping[tuple[int, int], int] = {}  # by output tokens committed and size of the tree
+
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
+        script = self._scripts[prompt[0]]
+        self._clock.spend(script.before_ns, Rank.TARGET_ASKS)
+        self._verify_ns = {
+            (position, size): ns
+            for rounds in script.rounds.values()
+            for position, (size, ns) in enumerate(zip(rounds.tokens, rounds.verify_ns, strict=True), start=1)
+        }
+        return _step([1], self._law(script.prefill_ns))
+
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
+        committed = tokens[0]
+        return _step([token + 1 for token in tokens], self._law(self._verify_ns[committed, len(tokens)]))
+
+
+def _step(predicted: Sequence[int], ns: int) -> Step:
+    return Step(predicted, [()] * len(predicted), [0.0] * len(predicted), 0, ns)
+
+
+class VirtualExecutor:
+    """Gives every forward of a virtual target its place on the device, and in time."""
+
+    def __init__(self, device: VirtualDevice) -> None:
+        self._device = device
+
+    async def run(self, call: Callable[[], T]) -> T:
+        step = call()
+        assert isinstance(step, Step), "a virtual target's calls are forwards"
+        span: asyncio.Future[tuple[int, int]] = asyncio.get_running_loop().create_future()
+
+        def ended(begin: int, end: int) -> None:
+            if not span.done():  # whoever waited may have been cancelled
+                span.set_result((begin, end))
+
+        self._device.ask("target", step.end_ns - step.start_ns, ended)
+        begin, end = await span
+        return cast(T, replace(step, start_ns=begin, end_ns=end))
+
+    def close(self) -> None:
+        return

@@ -1,0 +1,148 @@
+"""The sidecar's process with a stand-in for its worker: what the parent sees of one that fails, hangs and dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.processes import gone, until
+from helpers import stubs
+from helpers.sidecars import NO_MODEL, no_use, opened, stub_sidecar
+from helpers.stubs import Run
+from oospec_async.errors import OospecError
+from oospec_async.runtime.channel import Address
+from oospec_async.sidecar.process import SidecarProcess
+
+
+def test_start_raises_what_a_worker_that_gives_up_says(run: Run) -> None:
+    sidecar = stub_sidecar("refuses")
+    with pytest.raises(OospecError, match="no such model"):
+        run(opened(sidecar, no_use))
+
+
+def test_start_raises_if_the_worker_ends_without_a_word(run: Run) -> None:
+    sidecar = stub_sidecar("exits")
+    with pytest.raises(OospecError, match="sidecar tiny: its process ended with code 3"):
+        run(opened(sidecar, no_use))
+    assert sidecar.restarts == 0
+
+
+def test_start_raises_if_there_is_no_such_program(run: Run) -> None:
+    with pytest.raises(OospecError, match=r"its process cannot be started: .*No such file"):
+        run(opened(SidecarProcess(NO_MODEL, command=("/nowhere/python",)), no_use))
+
+
+def test_a_sidecar_that_was_never_started_can_be_closed_and_leaves_no_file_open(run: Run) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    sidecar = stub_sidecar("honest")
+    run(sidecar.close())
+    run(sidecar.close())
+    del sidecar
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_close_while_the_worker_starts_leaves_no_process(run: Run) -> None:
+    def children() -> set[str]:
+        return set(Path("/proc/self/task").joinpath(str(os.getpid()), "children").read_text().split())
+
+    before = children()
+
+    async def close_early(turns: int) -> None:
+        sidecar = stub_sidecar("honest")
+        starting = asyncio.create_task(sidecar.start())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.wait([starting])
+        await sidecar.close()
+
+    async def close_after_every_turn() -> None:
+        for turns in range(5):
+            await close_early(turns)
+        await until(lambda: all(gone(int(pid)) for pid in children() - before))
+
+    run(close_after_every_turn())
+
+
+def test_what_is_no_report_is_ignored_and_the_wave_stays_open(run: Run) -> None:
+    async def use(sidecar: SidecarProcess) -> None:
+        pid = sidecar.pid
+        wave = asyncio.create_task(sidecar.wave(Address(1), stubs.ask()))
+        again = asyncio.create_task(sidecar.wave(Address(2), stubs.ask()))
+        await asyncio.wait([wave, again], timeout=0.2)
+        assert not wave.done(), wave.result()
+        assert not again.done(), again.result()
+        assert sidecar.pid == pid
+        assert sidecar.restarts == 0
+
+    run(opened(stub_sidecar("lies"), use))
+
+
+@pytest.mark.parametrize("misdeed", ["dies", "endless line"])
+def test_a_worker_that_is_lost_ends_its_wave_without_an_error_and_is_restarted(misdeed: str, run: Run) -> None:
+    async def use(sidecar: SidecarProcess) -> None:
+        for serial in (1, 2, 3):
+            await until(lambda: sidecar.pid)
+            pid = sidecar.pid
+            assert await sidecar.wave(Address(serial), stubs.ask()) is None
+            assert pid is not None
+            await until(lambda pid=pid: gone(pid))  # type: ignore[misc]
+            assert sidecar.restarts == serial - 1 or sidecar.restarts == serial
+
+    run(opened(stub_sidecar(misdeed), use))
+
+
+def test_a_chattering_worker_does_not_keep_the_loop_from_its_turns(run: Run) -> None:
+    async def use(sidecar: SidecarProcess) -> None:
+        wave = asyncio.create_task(sidecar.wave(Address(1), stubs.ask()))
+        lines, turns = 0, 0
+        loads = json.loads
+
+        def counted(text: Any, **options: Any) -> Any:
+            nonlocal lines
+            lines += 1
+            return loads(text, **options)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("oospec_async.runtime.sidecar_process.json.loads", counted)
+            while lines < 2000:
+                turns += 1
+                await asyncio.sleep(0)
+        assert turns >= lines, "more than a line a turn"
+        wave.cancel()
+        await asyncio.wait([wave])
+
+    run(opened(stub_sidecar("chatter"), use))
+
+
+def test_jobs_are_withheld_from_a_worker_that_reads_none(run: Run) -> None:
+    async def use(sidecar: SidecarProcess) -> None:
+        large = stubs.ask("x" * (1 << 18))
+        waves = [asyncio.create_task(sidecar.wave(Address(n), large)) for n in range(1, 12)]
+        await asyncio.sleep(0)
+        done, pending = await asyncio.wait(waves, timeout=0)
+        assert done, "the pipe is full"
+        assert {wave.result() for wave in done} == {None}
+        for wave in pending:
+            wave.cancel()
+        await asyncio.wait(waves)
+
+    run(opened(stub_sidecar("stops"), use))
+
+
+def test_memory_of_the_channel_cannot_be_shrunk_by_the_worker(run: Run) -> None:
+    async def use(sidecar: SidecarProcess) -> None:
+        sidecar.reader.expect(Address(1), stubs.ask().tools)
+        before = bytes(sidecar._block)
+        wave = asyncio.create_task(sidecar.wave(Address(1), stubs.ask()))
+        await until(lambda: bytes(sidecar._block) != before)
+        assert sidecar.reader.poll() is None
+        wave.cancel()
+        await asyncio.wait([wave])
+
+    run(opened(stub_sidecar("shrinks the channel"), use))

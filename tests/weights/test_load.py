@@ -1,0 +1,82 @@
+"""Loading: adapters are merged into the base that they were trained on, and into no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import peft
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from helpers import tiny
+from oospec_async.errors import OospecError
+from oospec_async.weights.load import load
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "tiny-llama"
+    tiny.random_model("llama").save_pretrained(folder)
+    tiny.tokenizer().save_pretrained(folder)
+    return folder
+
+
+def adapter_for(model: torch.nn.Module, base_name: str, folder: Path) -> torch.Tensor:
+    """Save a LoRA adapter of random weights; returns the adapted model's logits of one prompt."""
+    config = peft.LoraConfig(r=4, target_modules="all-linear", init_lora_weights=False, task_type="CAUSAL_LM")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        adapted = peft.get_peft_model(model, config)
+    adapted.peft_config["default"].base_model_name_or_path = base_name
+    adapted.save_pretrained(folder, save_embedding_layers=False)
+    with torch.no_grad():
+        logits: torch.Tensor = adapted(torch.tensor([[5, 6, 7]])).logits
+    return logits
+
+
+def test_an_adapter_is_merged_when_it_is_loaded(base: Path, tmp_path: Path) -> None:
+    expected = adapter_for(tiny.random_model("llama"), "someone/tiny-llama", tmp_path / "adapter")
+    loaded = load(base, name="someone/tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
+    plain = load(base, name="someone/tiny-llama", dtype="float32", device="cpu")
+    with torch.no_grad():
+        merged = loaded.model(torch.tensor([[5, 6, 7]])).logits
+        unadapted = plain.model(torch.tensor([[5, 6, 7]])).logits
+    torch.testing.assert_close(merged, expected, rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(unadapted, expected, rtol=1e-2, atol=1e-2)
+    assert not any("lora" in name for name, _ in loaded.model.named_parameters())
+
+
+def test_an_adapter_for_another_base_is_refused_by_name(base: Path, tmp_path: Path) -> None:
+    adapter_for(tiny.random_model("llama"), "someone/Other-7B", tmp_path / "adapter")
+    with pytest.raises(OospecError, match="someone/Other-7B"):
+        load(base, name="someone/tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
+
+
+def test_an_adapter_of_other_shapes_is_refused(base: Path, tmp_path: Path) -> None:
+    adapter_for(tiny.random_model("qwen3"), "", tmp_path / "adapter")
+    with pytest.raises(OospecError, match="does not fit"):
+        load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
+
+
+def test_an_adapter_that_lacks_layers_is_refused(base: Path, tmp_path: Path) -> None:
+    adapter_for(tiny.random_model("llama"), "", tmp_path / "adapter")
+    weights = tmp_path / "adapter" / "adapter_model.safetensors"
+    save_file({key: value for key, value in load_file(weights).items() if "layers.1" not in key}, weights)
+    with pytest.raises(OospecError, match="does not fit"):
+        load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
+
+
+def test_a_cuda_device_that_is_not_there_is_refused(base: Path) -> None:
+    with pytest.raises(OospecError, match="cuda:7"):
+        load(base, name="tiny-llama", dtype="float32", device="cuda:7")
+
+
+def test_a_tokenizer_without_chat_template_is_refused() -> None:
+    from oospec_async.target.prompts import Prompts
+
+    class Bare:
+        chat_template = None
+
+    with pytest.raises(OospecError, match="chat template"):
+        Prompts(Bare(), "base-model")
