@@ -11,7 +11,6 @@ import click
 from oospec_async.console.command import run_command, visible
 from oospec_async.errors import OospecError
 from sim.methods import DEFAULT_METHODS
-from sim.output import writing
 from sim.placement import PLACEMENTS
 from sim.scenario import scenario_of
 
@@ -137,8 +136,7 @@ def _check(path: Path) -> int:
     for problem in problems:
         click.echo(f"oospec-sim: {visible(problem)}", err=True)
     if not problems:
-        with writing():
-            click.echo(f"{path}: fine")
+        click.echo(f"{path}: fine")
     return 2 if problems else 0
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from oospec_async.console.figures import PERCENTILES, distribution, ratio, tokens_per_round
 from sim.costs import NS
 from sim.devices import Span
 from sim.replay import Replay, Served
@@ -22,7 +21,6 @@ _DISTRIBUTIONS = (
     "speedup_vs_ar", "decode_speedup_vs_ar", "speedup_vs_toolspec", "decode_speedup_vs_toolspec",
     "hint_published", "hint_arrival", "hint_position", "last_hint_arrival", "last_hint_position", "wave", "wave_hidden",
 )  # fmt: skip
-_PERCENTILES = {"p05": 5, "p50": 50, "p95": 95, "min": 0, "max": 100}
 
 
 def measure(replay: Replay) -> Figures:
@@ -38,7 +36,7 @@ def measure(replay: Replay) -> Figures:
         "queued": distribution([(s.start - s.arrival) / NS for s in served]),
         "tokens": tokens,
         "rounds": rounds,
-        "mean_accepted": (tokens - len(served)) / rounds if rounds else 0.0,
+        "mean_accepted": tokens_per_round(tokens, len(served), rounds),
         "throughput": len(served) / (replay.makespan / NS),
         "utilisation": _utilisation(replay),
     }
@@ -47,15 +45,15 @@ def measure(replay: Replay) -> Figures:
 
 def known_figures() -> list[str]:
     """The path of every figure that some scenario may have."""
-    parts = [f"{name}.{part}" for name in _DISTRIBUTIONS for part in ("mean", *_PERCENTILES)]
+    parts = [f"{name}.{part}" for name in _DISTRIBUTIONS for part in ("mean", *PERCENTILES)]
     return [*_NUMBERS, *parts, "utilisation.target", "utilisation.sidecar"]
 
 
 def speedups(replay: Replay, baseline: Replay, name: str) -> Figures:
     """Over a baseline that served the same requests: mean is total time over total time, the rest is per request."""
     return {
-        f"speedup_vs_{name}": _ratio([latency(s) for s in baseline.served], [latency(s) for s in replay.served]),
-        f"decode_speedup_vs_{name}": _ratio([decode(s) for s in baseline.served], [decode(s) for s in replay.served]),
+        f"speedup_vs_{name}": _speedup([latency(s) for s in baseline.served], [latency(s) for s in replay.served]),
+        f"decode_speedup_vs_{name}": _speedup([decode(s) for s in baseline.served], [decode(s) for s in replay.served]),
     }
 
 
@@ -92,15 +90,10 @@ def pick(figures: Figures, path: str) -> float | None:
     return value if not part else None
 
 
-def distribution(values: Sequence[float]) -> Distribution:
-    points = np.percentile(values, list(_PERCENTILES.values()))
-    return {"mean": float(np.mean(values))} | dict(zip(_PERCENTILES, points.tolist(), strict=True))
-
-
-def _ratio(before: Sequence[float], after: Sequence[float]) -> Distribution:
-    single = [b / a if a else 1.0 for b, a in zip(before, after, strict=True)]
-    total = sum(before) / sum(after) if sum(after) else 1.0
-    return distribution(single) | {"mean": total}
+def _speedup(before: Sequence[float], after: Sequence[float]) -> Distribution:
+    """What takes no time, as a decode of one token, counts as equal."""
+    total, *single = (ratio(b, a) for b, a in zip((sum(before), *before), (sum(after), *after), strict=True))
+    return distribution([1.0 if each is None else each for each in single]) | {"mean": 1.0 if total is None else total}
 
 
 def _cut(served: Served) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from oospec_async.commands.terminal import note
+from oospec_async.console.output import note, stdout
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
 from oospec_async.timeline import check_timeline_path
@@ -19,7 +19,6 @@ from sim.honesty import basis
 from sim.interference import measure_interference
 from sim.measure import decode, hidden, latency
 from sim.methods import DEFAULT_METHODS
-from sim.output import console, writing
 from sim.recording import Recording, open_recording
 from sim.replay import Served
 from sim.scenario import Scenario
@@ -62,12 +61,11 @@ def run(options: Options) -> None:
 
         write_report(simulator, results, options.report)
         note(err, f"report: {options.report}")
-    with writing():
-        if options.as_json:
-            found = as_json(simulator.recording, results)
-            print(json.dumps(found | {"notes": [*found["notes"], *said]}))
-        else:
-            print_results(console(), simulator.recording, results)
+    if options.as_json:
+        found = as_json(simulator.recording, results)
+        print(json.dumps(found | {"notes": [*found["notes"], *said]}))
+    else:
+        print_results(stdout(), simulator.recording, results)
 
 
 def open_simulator(trace: Path, colocated: Path | None = None) -> Simulator:

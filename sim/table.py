@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
-from rich.text import Text
 
-from oospec_async.console.command import visible
-from sim.columns import Column, print_columns
+from oospec_async.console.output import print_line
+from oospec_async.console.table import Table, print_table
 from sim.honesty import basis, models_line, provenance_lines
 from sim.measure import Figures, pick
 from sim.recording import Recording
@@ -117,13 +116,11 @@ def print_results(console: Console, recording: Recording, results: Sequence[Resu
     trace, first = recording.trace, results[0].scenario
     kind = basis(trace)
     title = f"{requests_of(results)}, simulated from {kind} parts: {recording.source}"
-    rows = rows_of(results, kind)
-    names = Column("", [name for name, _ in rows])
-    methods = [Column(r.scenario.method, [cells[i] for _, cells in rows]) for i, r in enumerate(results)]
-    print_columns(console, title, [names], methods, gap=2)
+    rows = [[name, *cells] for name, cells in rows_of(results, kind)]
+    print_table(console, Table(title, ["", *(result.scenario.method for result in results)], rows))
     same = first.label.split(" ", 1)[1]
     for line in [f"Scenario: {same}. {first.placement.about}; {first.load.about}.", *behind(recording, results)]:
-        console.print(Text(visible(line)), soft_wrap=False)
+        print_line(console, line)
 
 
 def requests_of(results: Sequence[Result]) -> str:

@@ -27,13 +27,14 @@ from benchmark.picture import draw
 from benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
 from benchmark.rows import Header, read_rows
 from benchmark.summary import Summary
-from benchmark.table import as_json, show, show_tables
+from benchmark.table import as_json, show
 from drawing import check_picture
 from pydantic_core import to_json
 from rich.console import Console
 
-from oospec_async.commands.terminal import note
 from oospec_async.console.command import run_command
+from oospec_async.console.output import note, stdout
+from oospec_async.console.table import print_table
 from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, same_file
@@ -219,7 +220,7 @@ def compare(files: tuple[Path, ...], as_json_: bool) -> int:
     if as_json_:
         click.echo(to_json(asdict(found), indent=1).decode())
     else:
-        show_tables(table(found))
+        print_table(stdout(), table(found))
     return max(summary.exit_code for summary in summaries.values())
 
 

@@ -22,8 +22,9 @@ from host_bench.measure import Samples, measure, measure_poll, measure_switch
 from host_bench.scripted import GivenPrompts, ScriptedTarget
 from host_bench.tokens import tokenizer
 from rich.console import Console
-from rich.table import Table
 
+from oospec_async.console.output import stdout
+from oospec_async.console.table import Table, print_table
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.request import Json
 from oospec_async.runtime.devices import Device
@@ -32,6 +33,7 @@ from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
 
 METHODS = ("toolspec", "oospec")
+_KEYS = ("median", "p99", "max")
 _LIMITS = {"median": 1.0, "p99": 5.0}  # ms between rounds that we aim for
 _POLL_LIMIT = 5.0  # µs
 
@@ -100,16 +102,15 @@ def _loop() -> tuple[Callable[[], asyncio.AbstractEventLoop], str]:
 
 
 def show(figures: dict[str, Json], console: Console) -> None:
-    table = Table(title="Host time between two forwards of the target")
-    for heading in ("method", "phase", "median", "p99", "max"):
-        table.add_column(heading, justify="left" if heading in ("method", "phase") else "right")
-    for method, found in figures["methods"].items():
-        for phase, times in found["ms"].items():
-            table.add_row(method, phase, *(f"{times[key]:.3f} ms" for key in ("median", "p99", "max")))
-        table.add_section()
-    for what, times in figures["poll_us"].items():
-        table.add_row("poll", what, *(f"{times[key]:.2f} µs" for key in ("median", "p99", "max")))
-    console.print(table)
+    rows = [
+        [method, phase, *(f"{times[key]:.3f} ms" for key in _KEYS)]
+        for method, found in figures["methods"].items()
+        for phase, times in found["ms"].items()
+    ]
+    polls = figures["poll_us"].items()
+    rows += [["poll", what, *(f"{times[key]:.2f} µs" for key in _KEYS)] for what, times in polls]
+    title = "Host time between two forwards of the target"
+    print_table(console, Table(title, ["method", "phase", *_KEYS], rows, first=2))
     console.print(
         f"{figures['requests']} requests a method, outputs of {figures['mean_output_tokens']} tokens on average, "
         f"tokenizer: {figures['tokenizer']}; {figures['loop']}, {figures['machine']}"
@@ -135,7 +136,7 @@ def main(count: int, as_json: bool) -> None:
         json.dump(figures, sys.stdout, indent=2, ensure_ascii=False)
         print()
     else:
-        show(figures, Console())
+        show(figures, stdout())
 
 
 if __name__ == "__main__":

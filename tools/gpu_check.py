@@ -25,14 +25,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from oospec_async.console.command import run_command
 from oospec_async.console.event_loop import run_loop
+from oospec_async.console.output import print_line, stdout
+from oospec_async.console.table import print_table
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_writable, write_atomically
 from oospec_async.recording.provenance import software
 from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.weights.load import check_device
-
-_FILE_WIDTH = 140  # columns where stdout is no terminal
 
 CHECKS: dict[str, Check] = {
     "ids": ids.check,
@@ -107,20 +107,17 @@ async def run(devices: tuple[Device, Device], shapes: str, out: Path, progress: 
 
 
 def print_done(done: dict[str, Done], devices: tuple[Device, Device]) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_FILE_WIDTH)
+    console = stdout()
     names = dict.fromkeys(f"{device.name} ({hardware(device)})" for device in devices)
-    console.print(f"Measured on {', '.join(names)}, torch {torch.__version__}", highlight=False)
+    print_line(console, f"Measured on {', '.join(names)}, torch {torch.__version__}")
     for part in done.values():
         for made in part.outcome.tables:
             console.print()
-            console.print(made)
+            print_table(console, made)
     console.print()
     for name, part in done.items():
         reason = f": {part.outcome.reason}" if part.outcome.reason else ""
-        line = f"{name}: {part.outcome.result}{reason} ({part.seconds} s)"
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_line(console, f"{name}: {part.outcome.result}{reason} ({part.seconds} s)")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -21,15 +21,15 @@ import click
 import torch
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 from soaking import models
 from soaking.footprint import Footprint, descendants, footprint
 from soaking.serving import HISTORY, METHODS, Server, Soak, serve_under_hostile_hints
 
-from oospec_async.commands.terminal import COUNTED
 from oospec_async.console.command import run_command
 from oospec_async.console.entry import hold_streams
 from oospec_async.console.event_loop import run_loop
+from oospec_async.console.output import COUNTED, print_line, stdout
+from oospec_async.console.table import Table, print_table
 from oospec_async.recording.provenance import software
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
@@ -134,22 +134,23 @@ def as_json(result: Result, failures: Sequence[str]) -> dict[str, Any]:
 
 def print_result(console: Console, result: Result, failures: Sequence[str]) -> None:
     counts = ", ".join(f"{count} {what}" for what, count in sorted(result.soak.done.items()))
-    console.print(f"{result.soak.served} requests by {', '.join(METHODS)}: {counts}", highlight=False)
-    console.print(f"{result.hints} hostile hints; {len(result.soak.wrong)} outputs differ from generate's")
+    print_line(console, f"{result.soak.served} requests by {', '.join(METHODS)}: {counts}")
+    print_line(console, f"{result.hints} hostile hints; {len(result.soak.wrong)} outputs differ from generate's")
     title = f"Held by this process and its sidecar, each remembering {HISTORY} outputs a method"
-    table = Table(title=title, title_justify="left")
-    for column in ("requests before", "memory MB", "of it the sidecar", "files", "threads", "processes"):
-        table.add_column(column, justify="right")
-    rows = [("before opening", result.opened), *((str(n), each) for n, each in result.soak.footprints)]
-    for name, each in [*rows, ("after closing", result.closed)]:
+    heads = ("requests before", "memory MB", "of it the sidecar", "files", "threads", "processes")
+    seen = [("before opening", result.opened), *((str(n), each) for n, each in result.soak.footprints)]
+    rows = []
+    for name, each in [*seen, ("after closing", result.closed)]:
         others = f"{(each.rss - each.own_rss) / 1e6:.1f}"
         counted = (each.files, each.threads, each.processes)
-        table.add_row(name, f"{each.megabytes:.1f}", others, *map(str, counted))
-    console.print(table)
-    console.print(f"memory: {result.growth:+.2%} from the first to the last of these; {result.seconds:.0f} s in all")
+        rows.append([name, f"{each.megabytes:.1f}", others, *map(str, counted)])
+    print_table(console, Table(title, heads, rows))
+    print_line(
+        console, f"memory: {result.growth:+.2%} from the first to the last of these; {result.seconds:.0f} s in all"
+    )
     for line in failures:
-        console.print(f"broken: {line}", style="red", highlight=False, markup=False)
-    console.print("some limits are broken" if failures else "all limits hold")
+        print_line(console, f"broken: {line}", "red")
+    print_line(console, "some limits are broken" if failures else "all limits hold")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -168,10 +169,7 @@ def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
     if json_wanted:
         print(json.dumps(as_json(result, failures)))
     else:
-        console = Console()
-        with console.capture() as shown:  # rich would end the process where whoever reads has enough
-            print_result(console, result, failures)
-        print(shown.get(), end="")
+        print_result(stdout(), result, failures)
     return 1 if failures else 0
 
 

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from oospec_async.commands import terminal
 from oospec_async.commands.summary import summarise
 from oospec_async.completion import Completion
+from oospec_async.console.output import COUNTED, note, stdout
 from oospec_async.decoding.drafters import drafters_of, needs_of
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
@@ -75,24 +76,21 @@ async def run(options: RunOptions) -> None:
     A request that fails costs the others nothing: it is named at the end. Interrupted, it still sums up and writes
     down what was finished.
     """
-    out, err = Console(), Console(stderr=True)
-    async with Engine.open(options.engine, lambda line: terminal.note(err, line)) as engine:
+    out, err = stdout(), Console(stderr=True)
+    async with Engine.open(options.engine, lambda line: note(err, line)) as engine:
         for request in options.requests:
             engine.check(request)
         done: list[Completion] = []
         failed: list[Failure] = []
         try:
-            try:
-                if options.as_json:
-                    await _serve_quietly(engine, options, err, done, failed)
-                else:
-                    await _serve_visibly(engine, options, out, done, failed)
-            finally:
-                if done:
-                    with _uninterrupted():
-                        _conclude(engine, options, out, err, done, failed)
-        except OSError as error:
-            raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
+            if options.as_json:
+                await _serve_quietly(engine, options, err, done, failed)
+            else:
+                await _serve_visibly(engine, options, out, done, failed)
+        finally:
+            if done:
+                with _uninterrupted():
+                    _conclude(engine, options, out, err, done, failed)
         if failed:
             raise OospecError(_told(failed))
 
@@ -122,7 +120,7 @@ async def _serve_visibly(
 async def _serve_quietly(
     engine: Engine, options: RunOptions, err: Console, done: list[Completion], failed: list[Failure]
 ) -> None:
-    with Progress(*terminal.COUNTED, console=err) as progress:
+    with Progress(*COUNTED, console=err) as progress:
         task = progress.add_task("requests x methods", total=len(options.requests) * len(options.methods))
         for request in options.requests:
             for method in options.methods:
@@ -165,7 +163,7 @@ def _conclude(
         if path is not None:
             try:
                 write(path)
-                terminal.note(err, f"{what}: {path}")
+                note(err, f"{what}: {path}")
             except OospecError as failure:
                 unwritten.append(failure)
     if options.as_json:
@@ -177,7 +175,7 @@ def _conclude(
 
 
 def _trace(engine: Engine, setup: Setup, options: RunOptions, err: Console, done: list[Completion]) -> Trace:
-    with Progress(*terminal.COUNTED, console=err, transient=True) as progress:
+    with Progress(*COUNTED, console=err, transient=True) as progress:
         task = progress.add_task("profiles", total=len(done))
         return make_trace(setup, engine.recorder, options.requests, done, lambda: progress.advance(task))
 

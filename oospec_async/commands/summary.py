@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean
 
 from oospec_async.completion import Completion
+from oospec_async.console.figures import known_mean, known_median, ratio, ratios, tokens_per_round
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _summary(method: str, runs: Sequence[Completion], baseline: Sequence[Complet
     first = {completion.request: completion for completion in baseline}
     pairs = [(first[c.request], c) for c in runs if c.request in first]
     compared = runs is not baseline and len(pairs) == len(runs)
-    metrics = [c.metrics for c in runs]
+    metrics, before = [c.metrics for c in runs], [b.metrics for b, _ in pairs]
     total, decode = sum(m.total_seconds for m in metrics), sum(m.decode_seconds for m in metrics)
     rounds, tokens = sum(m.rounds for m in metrics), sum(m.output_tokens for m in metrics)
     hints = [m.hint for m in metrics if m.hint.versions]
@@ -68,12 +69,10 @@ def _summary(method: str, runs: Sequence[Completion], baseline: Sequence[Complet
         prefill_seconds=fmean(m.prefill_seconds for m in metrics),
         tokens=tokens,
         rounds=rounds,
-        mean_accepted=(tokens - len(runs)) / rounds if rounds else 0.0,
-        speedup=sum(b.metrics.total_seconds for b, _ in pairs) / total if compared and total else None,
-        decode_speedup=sum(b.metrics.decode_seconds for b, _ in pairs) / decode if compared and decode else None,
-        decode_speedups=tuple(
-            b.metrics.decode_seconds / c.metrics.decode_seconds for b, c in pairs if c.metrics.decode_seconds > 0
-        ),
+        mean_accepted=tokens_per_round(tokens, len(runs), rounds),
+        speedup=ratio(sum(b.total_seconds for b in before), total) if compared else None,
+        decode_speedup=ratio(sum(b.decode_seconds for b in before), decode) if compared else None,
+        decode_speedups=tuple(ratios((b.decode_seconds for b in before), (c.metrics.decode_seconds for _, c in pairs))),
         hint_arrival_seconds=known_median(h.arrival_seconds for h in hints),
         hint_position=known_median(h.arrival_position for h in hints),
         wave_seconds=known_mean(h.wave_seconds for h in waves),
@@ -97,15 +96,3 @@ def _difference(reference: Completion, other: Completion) -> Difference | None:
         return None
     margins = reference.margins if position < len(reference.margins) else other.margins
     return Difference(other.request, position, margins[position])
-
-
-def known_mean(values: Iterable[float | None]) -> float | None:
-    """Of those that are not None; None where there is none."""
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
-
-
-def known_median(values: Iterable[float | None]) -> float | None:
-    """Of those that are not None; None where there is none."""
-    known = [value for value in values if value is not None]
-    return float(median(known)) if known else None

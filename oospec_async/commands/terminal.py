@@ -1,27 +1,17 @@
-"""What a run looks like on a terminal: notes and calls as they come, then a table."""
+"""What a run looks like on a terminal: calls as they come, then a table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from oospec_async.commands.summary import Summary
 from oospec_async.completion import Chunk, Completion
-from oospec_async.console.command import visible
+from oospec_async.console.table import Table, cell, print_table
 from oospec_async.request import Request
 from oospec_async.timeline.colours import DRAFTER_COLOURS
-
-COUNTED = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-"""Columns of a progress bar over so many of so many."""
-
-
-def note(err: Console, line: str) -> None:
-    """A line about the work, on stderr."""
-    err.print(visible(line), style="dim", soft_wrap=True, markup=False, highlight=False)
 
 
 def print_legend(console: Console, sources: Sequence[str]) -> None:
@@ -66,10 +56,6 @@ def print_failure(console: Console, error: str) -> None:
     console.print(Text(f"  failed: {error}", style="red"), soft_wrap=True)
 
 
-def _number(value: float | None, scale: float, form: str) -> str:
-    return "" if value is None else form.format(value * scale)
-
-
 def _range(values: Sequence[float]) -> str:
     return f"{min(values):.1f} to {max(values):.1f}x" if values else ""
 
@@ -82,20 +68,20 @@ _FIGURES: dict[str, Callable[[Summary], str]] = {
     "tokens": lambda s: str(s.tokens),
     "rounds": lambda s: str(s.rounds),
     "mean accepted tokens": lambda s: f"{s.mean_accepted:.2f}",
-    "hint arrival, median": lambda s: _number(s.hint_arrival_seconds, 1000, "{:.0f} ms"),
-    "  at output position": lambda s: _number(s.hint_position, 1, "{:.0f}"),
-    "wave, mean": lambda s: _number(s.wave_seconds, 1000, "{:.0f} ms"),
-    "  hidden": lambda s: _number(s.wave_hidden, 100, "{:.0f}%"),
-    "payload, mean": lambda s: _number(s.payload_bytes, 1, "{:.0f} B"),
-    "speedup": lambda s: _number(s.speedup, 1, "{:.2f}x"),
-    "decode speedup": lambda s: _number(s.decode_speedup, 1, "{:.2f}x"),
+    "hint arrival, median": lambda s: cell(s.hint_arrival_seconds, "{:.0f} ms", 1000),
+    "  at output position": lambda s: cell(s.hint_position, "{:.0f}"),
+    "wave, mean": lambda s: cell(s.wave_seconds, "{:.0f} ms", 1000),
+    "  hidden": lambda s: cell(s.wave_hidden, "{:.0f}%", 100),
+    "payload, mean": lambda s: cell(s.payload_bytes, "{:.0f} B"),
+    "speedup": lambda s: cell(s.speedup, "{:.2f}x"),
+    "decode speedup": lambda s: cell(s.decode_speedup, "{:.2f}x"),
     "  of requests": lambda s: _range(s.decode_speedups) if s.decode_speedup is not None else "",
 }
 
 
 def print_summary(console: Console, summaries: Sequence[Summary], setup: str) -> None:
     """The table of a live run, and which outputs differ; ``setup`` says what it was measured on."""
-    print_table(console, summaries, f"Measured: {setup}")
+    print_figures(console, summaries, f"Measured: {setup}")
     for summary in summaries[1:]:
         same = summary.requests - len(summary.differences)
         console.print(Text(f"{summary.method}: {same} of {summary.requests} outputs equal {summaries[0].method}'s"))
@@ -105,19 +91,13 @@ def print_summary(console: Console, summaries: Sequence[Summary], setup: str) ->
             )
 
 
-def print_table(console: Console, summaries: Sequence[Summary], basis: str) -> None:
+def print_figures(console: Console, summaries: Sequence[Summary], basis: str) -> None:
     """Figures by method; ``basis`` says what stands behind them."""
-    title = Text(f"{summaries[0].requests} requests. {basis}")  # not markup: names may hold brackets
-    table = Table(title=title, title_justify="left")
-    table.add_column()
-    for summary in summaries:
-        table.add_column(summary.method, justify="right")
-    for name, figure in _FIGURES.items():
-        cells = [figure(summary) for summary in summaries]
-        if any(cells):
-            table.add_row(name, *cells)
+    rows = [[name, *map(figure, summaries)] for name, figure in _FIGURES.items()]
+    heads = ["", *(summary.method for summary in summaries)]
     console.print()
-    console.print(table)
+    title = f"{summaries[0].requests} requests. {basis}"
+    print_table(console, Table(title, heads, [row for row in rows if any(row[1:])]))
 
 
 def _style(source: str) -> str:

@@ -46,7 +46,7 @@ def run_command(command: click.Command, program: str, argv: Sequence[str] | None
     except OSError as error:
         if error.errno not in _FULL or error.filename is not None:
             raise
-        said, code = f"output cannot be written: {error.strerror}", 2
+        said, code = f"stdout: cannot write: {error.strerror}", 2
     except ModuleNotFoundError as missing:
         if (missing.name or "").startswith(("oospec_async", "sim")):
             raise

@@ -23,7 +23,6 @@ from oospec_async.training.checkpoint import alone
 from oospec_async.training.manifest import sha256
 from oospec_async.training.readers.base import Row
 from oospec_async.training.recipe import RECIPES
-from oospec_async.training.stage import say
 from oospec_async.training.train import Report, Trainer, TrainOptions
 from oospec_async.training.training_rows import read_training_rows
 from oospec_async.weights.fetch import ModelFiles, resolve
@@ -65,7 +64,7 @@ def fit(options: FitOptions) -> None:
     with alone(options.out):
         last = _followed(trainer)
         _write_manifest(options, files, last, trainer.history)
-    say(str(options.out))
+    print(options.out)
 
 
 def _trainer(options: FitOptions, files: ModelFiles, rows: Sequence[Row], device: str) -> Trainer:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from oospec_async.console.output import stdout
+from oospec_async.console.table import Table, print_table
 from oospec_async.errors import OospecError
 from oospec_async.request import Json, Request, parse_request
 from oospec_async.training.answers import key_of, made, read_guesses, read_said
 from oospec_async.training.evaluate import Expected, Judged, Score, accepted_calls, by_source, made_calls
 from oospec_async.training.readers.base import Object, Row, needed
-from oospec_async.training.stage import read_lines, say
+from oospec_async.training.stage import read_lines
 
 
 def judge_files(guesses: Path, requests: Path, calls: Path | None) -> Mapping[str, Score]:
@@ -66,18 +63,14 @@ def _check_call(call: Json, where: str) -> None:
 
 
 def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:
-    """A table on stdout, or JSON. Raises OospecError if it cannot be written."""
-    rows: dict[str, Object] = {source: score.as_json() for source, score in scores.items()}
+    """A table on stdout, or JSON."""
+    found: dict[str, Object] = {source: score.as_json() for source, score in scores.items()}
     if as_json:
-        say(json.dumps(rows))
+        print(json.dumps(found))
         return
-    table = Table()
-    for name in ("set", *next(iter(rows.values()))):
-        table.add_column(name, justify="left" if name == "set" else "right")
-    for source, row in rows.items():
-        cells = (f"{v:.1%}" if isinstance(v, float) else "-" if v is None else str(v) for v in row.values())
-        table.add_row(Text(source), *cells)
-    console = Console(width=None if sys.stdout.isatty() else 300)  # a file or a pipe is as wide as it must be
-    with console.capture() as shown:
-        console.print(table)
-    say(shown.get().rstrip("\n"))
+    rows = [[source, *map(_share, rates.values())] for source, rates in found.items()]
+    print_table(stdout(), Table("", ["set", *next(iter(found.values()))], rows))
+
+
+def _share(value: Json) -> str:
+    return f"{value:.1%}" if isinstance(value, float) else "-" if value is None else str(value)

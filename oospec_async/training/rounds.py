@@ -24,7 +24,7 @@ from oospec_async.request import Request, parse_request
 from oospec_async.trace import Profile
 from oospec_async.training.answers import key_of, made, read_guesses, read_said
 from oospec_async.training.readers.base import Object
-from oospec_async.training.stage import progress, read_lines, say
+from oospec_async.training.stage import progress, read_lines
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,12 @@ def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
 
 
 def print_saving(saving: Saving, as_json: bool) -> None:
-    """A line on stdout, or JSON. Raises OospecError if it cannot be written."""
+    """A line on stdout, or JSON."""
     if as_json:
-        say(json.dumps(asdict(saving) | {"saved": saving.saved}))
+        print(json.dumps(asdict(saving) | {"saved": saving.saved}))
         return
     share = "" if saving.saved is None else f": {saving.saved:.0%} of what a perfect hint saves"
-    say(
+    print(
         f"{saving.tokens} tokens in {saving.outputs} outputs: {saving.without} rounds without a hint, "
         f"{saving.guessed} with the guesses, {saving.perfect} with a perfect hint{share}"
     )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
-from oospec_async.commands.terminal import COUNTED
-from oospec_async.console.command import to_nowhere
+from oospec_async.console.output import COUNTED
 from oospec_async.errors import OospecError
 from oospec_async.files.journal import LineFile
 from oospec_async.files.json_text import load_json
@@ -47,17 +44,6 @@ def check_output(out: Path, *inputs: Path) -> None:
     for path in inputs:
         if same_file(out, path):
             raise OospecError(f"output {out}: is an input of this stage; name another file")
-
-
-def say(text: str) -> None:
-    """A result on stdout. Raises OospecError if it cannot be written."""
-    try:
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-    except OSError as error:
-        with contextlib.suppress(OSError, ValueError):
-            to_nowhere()
-        raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
 
 
 def progress() -> Progress:

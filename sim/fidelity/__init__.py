@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from oospec_async.console.command import visible
+from oospec_async.console.output import print_line, stdout
+from oospec_async.console.table import Table, print_table
 from sim.fidelity.questions import Fidelity, fidelity
 from sim.fidelity.times import Errors
 from sim.honesty import models_line
-from sim.output import console, writing
 from sim.recording import Recording, open_recording
 
 __all__ = ["Fidelity", "fidelity", "run_fidelity"]
@@ -27,33 +24,28 @@ def run_fidelity(path: Path, against: Sequence[Path], *, as_json: bool) -> None:
     recording = open_recording(path)
     others = [open_recording(other) for other in against]
     found = fidelity(recording, others)
-    with writing():
-        if as_json:
-            print(json.dumps(asdict(found)))
-        else:
-            _print(console(), recording, found)
+    if as_json:
+        print(json.dumps(asdict(found)))
+    else:
+        _print(stdout(), recording, found)
 
 
 def _print(out: Console, recording: Recording, found: Fidelity) -> None:
     title = f"Held-out requests ({found.method}): costs from one half, the other predicted, both ways"
-    out.print(_table(title, found.held_out))
+    print_table(out, _table(title, found.held_out))
     same = found.rounds - found.rounds_differ
-    out.print(Text(f"{same} of {found.rounds} recorded rounds verify and commit what the profiles say"))
+    print_line(out, f"{same} of {found.rounds} recorded rounds verify and commit what the profiles say")
     for each in found.counterfactuals:
         left_out = f"; {each.other_outputs} requests with other outputs left out" if each.other_outputs else ""
         out.print()
-        out.print(_table(f"{each.trace}: {each.method} as {each.placement}{left_out}", each.errors))
-    out.print(Text(visible(f"Predicted from {recording.source}: {models_line(recording.trace)}.")))
+        print_table(out, _table(f"{each.trace}: {each.method} as {each.placement}{left_out}", each.errors))
+    print_line(out, f"Predicted from {recording.source}: {models_line(recording.trace)}.")
 
 
 def _table(title: str, rows: Sequence[Errors]) -> Table:
-    table = Table(
-        title=Text(visible(title)), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 2), pad_edge=False
-    )
-    for heading in ("", "requests", "recorded", "predicted", "of the mean", "of requests, p50", "p95"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for row in rows:
-        table.add_row(
+    heads = ("", "requests", "recorded", "predicted", "of the mean", "of requests, p50", "p95")
+    cells = [
+        [
             row.part,
             str(row.requests),
             f"{row.recorded * 1e3:.1f} ms",
@@ -61,5 +53,7 @@ def _table(title: str, rows: Sequence[Errors]) -> Table:
             f"{row.of_mean:+.1%}",
             f"{row.median:.1%}",
             f"{row.p95:.1%}",
-        )
-    return table
+        ]
+        for row in rows
+    ]
+    return Table(title, heads, cells)

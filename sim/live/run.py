@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
-from rich.text import Text
 
 from oospec_async.commands.summary import summarise
-from oospec_async.commands.terminal import COUNTED, note, print_table
+from oospec_async.commands.terminal import print_figures
+from oospec_async.console.output import COUNTED, note, print_line, stdout
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
@@ -99,19 +99,16 @@ def replay(options: ReplayOptions) -> None:
         check_timeline_path(options.timeline)
     recording = open_recording(options.trace)
     methods = [_method(recording, name) for name in options.methods] if options.methods else _usual(recording)
-    out, err = Console(), Console(stderr=True)
+    out, err = stdout(), Console(stderr=True)
     done = _run(recording, placement, methods, options.limit, err)
     if options.timeline is not None:
         events = [event for run in done.runs.values() for event in run.events]
         write_timeline(events, options.timeline, done.basis)
         note(err, f"timeline: {options.timeline}")
-    try:
-        if options.as_json:
-            out.out(json.dumps(_as_json(done, options.placement)), highlight=False)
-        else:
-            _print(out, done)
-    except OSError as error:
-        raise OospecError(f"stdout: cannot write: {error.strerror or error}") from None
+    if options.as_json:
+        print(json.dumps(_as_json(done, options.placement)))
+    else:
+        _print(out, done)
 
 
 def _method(recording: Recording, name: str) -> Method:
@@ -153,12 +150,12 @@ def _run(
 
 def _print(out: Console, done: _Replay) -> None:
     completions = [completion for run in done.runs.values() for completion in run.completions]
-    print_table(out, summarise(completions), f"{done.basis}. Nothing was decoded.")
+    print_figures(out, summarise(completions), f"{done.basis}. Nothing was decoded.")
     trace, placement = done.recording.trace, done.placement
     about = f"Placement: {placement.name}; {placement.about}. A request is taken when the one before has ended."
     notes = [f"Note: {note}" for note in done.notes]
     for line in [about, f"Trace: {models_line(trace)}.", *provenance_lines(trace), *notes]:
-        out.print(Text(line))
+        print_line(out, line)
 
 
 def _as_json(done: _Replay, placement: str) -> dict[str, Any]:

@@ -11,13 +11,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from oospec_async.commands.terminal import note
 from oospec_async.console.command import visible
+from oospec_async.console.output import note, stdout
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.trace import Trace
 from sim.honesty import basis, provenance_lines
-from sim.output import console, writing
 from sim.run import open_simulator
 from sim.study.assertions import Verdict, judge
 from sim.study.rows import Row, Rows
@@ -57,11 +56,10 @@ def run_study(options: StudyOptions) -> int:
         note(err, f"report: {options.report}")
     if options.markdown is not None:
         _append(options.markdown, markdown(study, trace, rows, verdicts))
-    with writing():
-        if options.as_json:
-            print(json.dumps(as_json(study, trace, rows, verdicts)))
-        else:
-            print_study(console(), study, trace, rows, verdicts)
+    if options.as_json:
+        print(json.dumps(as_json(study, trace, rows, verdicts)))
+    else:
+        print_study(stdout(), study, trace, rows, verdicts)
     for verdict in verdicts:
         for index, value in verdict.failures:
             found = "there is no such figure" if value is None else f"it is {value:.6g}"

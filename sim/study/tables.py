@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from oospec_async.console.command import visible
+from oospec_async.console.output import print_line
+from oospec_async.console.table import Table, print_table
 from oospec_async.trace import Trace
-from sim.columns import Column, print_columns
 from sim.honesty import basis, models_line, provenance_lines
 from sim.measure import Figures, pick
 from sim.study.assertions import Verdict
@@ -66,17 +67,13 @@ def print_study(console: Console, study: Study, trace: Trace, rows: Sequence[Row
     shown = [column for column in _COLUMNS if any(pick(row["figures"], column) is not None for row in rows)]
     title = f"{study.name}: {len(rows)} scenarios, simulated from {basis(trace)} parts"
     heads = [*study.axes, *(heading(column, basis(trace)).replace(" ", "\n") for column in shown)]
-    cells = zip(*(cells_of(study, row, shown) for row in rows), strict=True)
-    columns = [
-        Column(head, each, _FOLDED if head in study.axes else None) for head, each in zip(heads, cells, strict=True)
-    ]
-    axes = len(study.axes)
-    print_columns(console, title, columns[:axes], columns[axes:], gap=1)
+    cells = [cells_of(study, row, shown) for row in rows]
+    print_table(console, Table(title, heads, cells, first=len(study.axes), least=_FOLDED, gap=1))
     for holds, line in verdict_lines(study, verdicts):
         mark = Text("holds  ", style="green") if holds else Text("FAILS  ", style="bold red")
         console.print(mark.append(visible(line), "not bold default"))
     for line in (f"Trace: {models_line(trace)}.", *provenance_lines(trace), *notes_of(rows)):
-        console.print(Text(visible(line)))
+        print_line(console, line)
 
 
 def markdown(study: Study, trace: Trace, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:

@@ -72,7 +72,7 @@ def test_a_full_disk_behind_stdout_is_one_line(act: str) -> None:
         done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line in ("tool: output cannot be written: No space left on device", "tool: bad input")
+    assert line in ("tool: stdout: cannot write: No space left on device", "tool: bad input")
 
 
 @pytest.mark.parametrize("entry", ["oospec_async.console.entry", "oospec_async.training.entry"])

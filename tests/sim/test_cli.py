@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -252,21 +251,3 @@ def test_names_in_a_trace_steer_no_terminal(good: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "sche\\x1b[2Jma" in done.stdout
     assert not {"\x1b", "\x9b"} & set(done.stdout + done.stderr)
-
-
-@pytest.mark.parametrize("width", [20, 40, 62, 150])
-def test_no_figure_is_cut_on_a_narrow_terminal(width: int) -> None:
-    from rich.console import Console
-
-    from sim.columns import Column, print_columns
-
-    figures = [Column(f"method{i}", [f"{i}.23 ms", f"{i}4%"]) for i in range(6)]
-    out = Console(width=width, file=io.StringIO())
-    print_columns(out, "title", [Column("", ["latency, mean", "busy"])], figures, gap=2)
-    assert isinstance(out.file, io.StringIO)
-    text = out.file.getvalue()
-    assert "…" not in text
-    assert max(map(len, text.splitlines())) <= width
-    if width >= 40:
-        assert all(f"{i}.23 ms" in text and f"{i}4%" in text and f"method{i}" in text for i in range(6))
-        assert text.count("latency, mean") == {40: 3, 62: 2, 150: 1}[width]

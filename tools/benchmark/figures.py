@@ -7,18 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TypeVar
 
-import numpy as np
-
 from benchmark.compare import Difference, differences
 from benchmark.rows import Contents, Header, Measured
 from benchmark.summary import Category, Figure, Hints, MethodFigures, Pair, Ratios, Summary
-from oospec_async.commands.summary import known_mean, known_median
+from oospec_async.console.figures import distribution, known_mean, known_median, ratios, tokens_per_round
 from oospec_async.errors import OospecError
 
 REFERENCE, BASELINE = "generate", "ar"  # whose ids count, and whose times; the first method where they are not there
 PLAIN = (REFERENCE, BASELINE)  # the faster of them is what a user has today
 TOOLSPEC, OOSPEC, PERFECT = "toolspec", "oospec", "oospec@perfect"
-_NANOSECOND = 1e-9  # below it a time is no time, and its ratio no number
 _TIMES = ("total_seconds", "first_token_seconds", "prefill_seconds", "decode_seconds", "host_seconds")
 
 Value = Callable[[Measured], float]
@@ -94,14 +91,14 @@ def _method(
 ) -> MethodFigures:
     first = rows.of(method)[0]
     rounds = rows.sums(method, lambda m: m.rounds)
-    committed = rows.sums(method, lambda m: len(m.tokens) - m.first_tokens)
+    tokens, prefilled = rows.sums(method, lambda m: len(m.tokens)), rows.sums(method, lambda m: m.first_tokens)
     decode = _speedup(rows, [baseline], method, _decode)
     plain = [name for name in PLAIN if name in header.methods]
     return MethodFigures(
         times={name: _time(rows, method, name) for name in _TIMES},
         tokens=sum(len(m.tokens) for m in first),
         rounds=median(rounds),
-        mean_accepted=sum(committed) / sum(rounds) if sum(rounds) else 0.0,
+        mean_accepted=tokens_per_round(sum(tokens), sum(prefilled), sum(rounds)),
         drafted=median(rows.sums(method, lambda m: m.drafted)),
         sources=dict(sum((Counter(m.sources) for m in first), Counter[str]())),
         reused_tokens=sum(m.reused_tokens for m in first),
@@ -141,8 +138,8 @@ def _speedup(
 ) -> Figure | None:
     """The fastest baseline's sum over the method's, run by run; None where there is no time to divide by."""
     best = [min(sums) for sums in zip(*(rows.sums(name, value, requests) for name in baselines), strict=True)]
-    mine = rows.sums(method, value, requests)
-    return _figure([b / m for b, m in zip(best, mine, strict=True)]) if min(mine) >= _NANOSECOND else None
+    found = ratios(best, rows.sums(method, value, requests))
+    return _figure(found) if len(found) == len(best) else None
 
 
 def _ratios(rows: _Rows, baseline: str, method: str, value: Value) -> Ratios | None:
@@ -151,11 +148,11 @@ def _ratios(rows: _Rows, baseline: str, method: str, value: Value) -> Ratios | N
     def medians(name: str) -> list[float]:
         return [median(value(rows.one(run, request, name)) for run in rows.runs) for request in rows.requests]
 
-    found = [b / m for b, m in zip(medians(baseline), medians(method), strict=True) if m >= _NANOSECOND]
+    found = ratios(medians(baseline), medians(method))
     if not found:
         return None
-    p05, p50, p95 = (float(each) for each in np.percentile(found, (5, 50, 95)))
-    return Ratios(p05, p50, p95)
+    percentiles = distribution(found)
+    return Ratios(percentiles["p05"], percentiles["p50"], percentiles["p95"])
 
 
 def _hints(measured: Sequence[Measured]) -> Hints | None:

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from rich.table import Table
-from rich.text import Text
-
 from benchmark.summary import MethodFigures, Summary
-from oospec_async.console.command import visible
+from oospec_async.console.table import Table
 from oospec_async.errors import OospecError
 
 
@@ -87,20 +84,11 @@ def _mean(target: str, cells: Sequence[Cell], methods: Sequence[str]) -> Cell:
 
 def table(found: Matrix) -> Table:
     """Each cell: the decode's speedup, and that of whole requests."""
-    baseline = found.cells[0].baseline
-    title = Text(visible(f"Speedup over {baseline}: decode, and whole requests in brackets"))
-    shown = Table(title=title, title_justify="left")
-    for heading in ("target", "requests", "", *found.methods):
-        shown.add_column(visible(heading), justify="left" if heading in ("target", "requests") else "right")
-    for cell in found.cells:
-        names = visible(cell.target), visible(cell.requests)
-        shown.add_row(*names, str(cell.count), *_speedups(cell, found.methods))
-    shown.add_section()
-    for cell in found.means:
-        shown.add_row(
-            visible(cell.target) or "all", "unweighted mean", str(cell.count), *_speedups(cell, found.methods)
-        )
-    return shown
+    named = [(cell.target, cell.requests, cell) for cell in found.cells]
+    named += [(cell.target or "all", "unweighted mean", cell) for cell in found.means]
+    rows = [[*names, str(cell.count), *_speedups(cell, found.methods)] for *names, cell in named]
+    title = f"Speedup over {found.cells[0].baseline}: decode, and whole requests in brackets"
+    return Table(title, ["target", "requests", "", *found.methods], rows, first=2)
 
 
 def _speedups(cell: Cell, methods: Sequence[str]) -> list[str]:

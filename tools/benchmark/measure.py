@@ -18,7 +18,7 @@ from benchmark.process import WorkerProcess
 from benchmark.rows import Header, Row, RowsFile
 from benchmark.session import Session
 from benchmark.worker import Spec
-from oospec_async.commands.terminal import COUNTED, note
+from oospec_async.console.output import COUNTED, note
 from oospec_async.request import Request
 from oospec_async.trace import write_trace
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import click
 from pydantic_core import to_json
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from benchmark.figures import OOSPEC, TOOLSPEC
 from benchmark.machine import measured_on
 from benchmark.summary import Figure, Ratios, Summary
 from oospec_async.console.command import visible
+from oospec_async.console.output import stdout
+from oospec_async.console.table import Table, cell, print_table
 
-_FILE_WIDTH = 150  # columns where stdout is no terminal
 _MOST_ROWS = 12  # of differing outputs that are shown by method
 
 
@@ -28,106 +25,80 @@ def as_json(summary: Summary) -> str:
     return to_json(about | figures, indent=1, inf_nan_mode="null").decode()
 
 
-def show_tables(*tables: RenderableType) -> None:
-    """Print on stdout. By ``click``, for rich ends the process where whoever reads has enough."""
-    console = Console(markup=False, emoji=False)  # names are no markup
-    if not console.is_terminal:
-        console = Console(width=_FILE_WIDTH, markup=False, emoji=False)
-    with console.capture() as shown:
-        for table in tables:
-            console.print(table, highlight=False, soft_wrap=isinstance(table, str))
-    click.echo(shown.get(), nl=False, color=True)
-
-
 def show(summary: Summary) -> None:
-    shown: list[RenderableType] = [_times(summary), _speedups(summary)]
+    """The tables on stdout, and below them what stands behind them."""
+    tables = [_times(summary), _speedups(summary)]
     if any(each.hints for each in summary.methods.values()):
-        shown.append(_hints(summary))
+        tables.append(_hints(summary))
     if len(set(summary.header.categories.values())) > 1:
-        shown.append(_categories(summary))
-    show_tables(*shown, *map(visible, _lines(summary)))
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=Text(visible(title)), title_justify="left")
-    for index, name in enumerate(columns):
-        table.add_column(visible(name), justify="right" if index else "left", overflow="fold")
-    return table
+        tables.append(_categories(summary))
+    console = stdout()
+    for table in tables:
+        print_table(console, table)
+    for line in _lines(summary):
+        print(visible(line))
 
 
 def _times(summary: Summary) -> Table:
-    table = _table(
-        f"Seconds for {summary.requests} requests: median of {summary.over_runs}, ± half the distance of the extremes",
-        *("method", "total", "first token", "prefill", "decode", "host", "tokens", "rounds", "per round", "same ids"),
-    )
+    heads = ["method", "total", "first token", "prefill", "decode", "host", "tokens", "rounds", "per round", "same ids"]
+    rows = []
     for name, each in summary.methods.items():
-        times = each.times
         unlike = len({difference.request for difference in each.differences})
-        table.add_row(
-            visible(name),
-            _seconds(times["total_seconds"]),
-            *(_seconds(times[f"{part}_seconds"]) for part in ("first_token", "prefill", "decode", "host")),
-            str(each.tokens),
-            f"{each.rounds:.0f}",
-            f"{each.mean_accepted:.2f}",
-            "all" if not unlike else f"all but {unlike}",
-        )
-    return table
+        times = (each.times[f"{part}_seconds"] for part in ("total", "first_token", "prefill", "decode", "host"))
+        counts = (str(each.tokens), f"{each.rounds:.0f}", f"{each.mean_accepted:.2f}")
+        rows.append([name, *map(_seconds, times), *counts, f"all but {unlike}" if unlike else "all"])
+    spread = f"median of {summary.over_runs}, ± half the distance of the extremes"
+    return Table(f"Seconds for {summary.requests} requests: {spread}", heads, rows)
 
 
 def _speedups(summary: Summary) -> Table:
-    base = summary.baseline
-    table = _table(
-        f"Speedup over {base}: total time over total time, of the same run; by request p05/p50/p95",
-        *("method", "total", "from–to", "decode", "from–to", "over the faster of generate, ar: decode"),
-        *("by request: total", "by request: decode"),
-    )
-    for name, each in summary.methods.items():
-        table.add_row(
-            visible(name),
+    heads = ["method", "total", "from–to", "decode", "from–to", "over the faster of generate, ar: decode"]
+    heads += ["by request: total", "by request: decode"]
+    rows = [
+        [
+            name,
             *_speedup(each.total_speedup),
             *_speedup(each.decode_speedup),
             _speedup(each.decode_speedup_over_plain)[0],
             _ratios(each.total_ratios),
             _ratios(each.decode_ratios),
-        )
-    return table
+        ]
+        for name, each in summary.methods.items()
+    ]
+    about = "total time over total time, of the same run; by request p05/p50/p95"
+    return Table(f"Speedup over {summary.baseline}: {about}", heads, rows)
 
 
 def _hints(summary: Summary) -> Table:
-    table = _table(
-        "Hints",
-        *("method", "arrived", "whole before round 1", "after s", "at token", "payload B", "wave s"),
-    )
-    for name, each in summary.methods.items():
-        if (hints := each.hints) is not None:
-            table.add_row(
-                visible(name),
-                f"{hints.arrived:.0%}",
-                f"{hints.whole_at_first_round:.0%}",
-                _number(hints.arrival_seconds, 2),
-                _number(hints.arrival_position, 0),
-                _number(hints.payload_bytes, 0),
-                _number(hints.wave_seconds, 2),
-            )
-    return table
+    heads = ["method", "arrived", "whole before round 1", "after s", "at token", "payload B", "wave s"]
+    rows = [
+        [
+            name,
+            f"{hints.arrived:.0%}",
+            f"{hints.whole_at_first_round:.0%}",
+            cell(hints.arrival_seconds, "{:.2f}"),
+            cell(hints.arrival_position, "{:.0f}"),
+            cell(hints.payload_bytes, "{:.0f}"),
+            cell(hints.wave_seconds, "{:.2f}"),
+        ]
+        for name, each in summary.methods.items()
+        if (hints := each.hints) is not None
+    ]
+    return Table("Hints", heads, rows)
 
 
 def _categories(summary: Summary) -> Table:
     names = list(dict.fromkeys(summary.header.categories.values()))
-    table = _table(
-        f"By category: speedup over {summary.baseline}, total (decode)",
-        "method",
-        *(f"{name} ({_count(summary, name)})" for name in names),
-    )
+    rows = []
     for method, each in summary.methods.items():
         cells = []
         for name in names:
             found = each.categories.get(name)
             decode = f" ({found.decode_speedup.median:.2f}×)" if found and found.decode_speedup else ""
             cells.append(f"{found.total_speedup.median:.2f}×{decode}" if found else "")
-        table.add_row(visible(method), *cells)
-    return table
+        rows.append([method, *cells])
+    heads = ["method", *(f"{name} ({_count(summary, name)})" for name in names)]
+    return Table(f"By category: speedup over {summary.baseline}, total (decode)", heads, rows)
 
 
 def _count(summary: Summary, category: str) -> int:
@@ -192,7 +163,3 @@ def _said(figure: Figure, of: str) -> str:
 
 def _ratios(ratios: Ratios | None) -> str:
     return f"{ratios.p05:.2f} / {ratios.p50:.2f} / {ratios.p95:.2f}" if ratios else ""
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.table import Table
-
+from oospec_async.console.table import Table
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.executor import ThreadExecutor
 
@@ -104,11 +103,3 @@ Check = Callable[[Bench], Coroutine[Any, Any, Outcome]]
 def one_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-
-
-def table(title: str, *columns: str) -> Table:
-    """The first column holds names, the others figures."""
-    made = Table(title=title, title_justify="left")
-    for number, column in enumerate(columns):
-        made.add_column(column, justify="right" if number else "left")
-    return made

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gpu_checks.base import Bench, Outcome, table
+from gpu_checks.base import Bench, Outcome
 from gpu_checks.randoms import free, request, shaped_model, tokenizer
+from oospec_async.console.table import Table
 from oospec_async.errors import OospecError
 from oospec_async.events import Event
 from oospec_async.runtime.engine import Engine
@@ -74,12 +75,12 @@ async def check(bench: Bench) -> Outcome:
     shape = bench.preset.shapes[0].name
     figures: dict[str, Any] = {"shape": shape, "method": _METHOD, "rounds": len(verifies), "committed": committed}
     figures |= {"mean_tokens_in_tree": nodes, "times": parts}
-    made = table(
+    title = (
         f"Host time between rounds: {shape} on {bench.devices[0].name}, {_METHOD}, {len(verifies)} rounds of "
-        f"{nodes:.1f} tokens, {committed} committed",
-        "ms", "median", "p99",
-    )  # fmt: skip
+        f"{nodes:.1f} tokens, {committed} committed"
+    )
+    rows = []
     for name, spread in parts.items():
         indent = "  " if name in ("commit", "draft") else ""
-        made.add_row(f"{indent}{name}", f"{spread['median_ms']:.3f}", f"{spread['p99_ms']:.3f}")
-    return Outcome(None, figures, [made])
+        rows.append([f"{indent}{name}", f"{spread['median_ms']:.3f}", f"{spread['p99_ms']:.3f}"])
+    return Outcome(None, figures, [Table(title, ("ms", "median", "p99"), rows)])

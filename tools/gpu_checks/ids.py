@@ -16,9 +16,10 @@ from typing import Any
 
 import torch
 
-from gpu_checks.base import Bench, Outcome, Preset, table
+from gpu_checks.base import Bench, Outcome, Preset
 from gpu_checks.randoms import free, random_model
 from oospec_async.commands.summary import departure
+from oospec_async.console.table import Table
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.state import DecodeState, Setting
@@ -191,19 +192,23 @@ async def check(bench: Bench) -> Outcome:
         free(device)
     reason = _reason(groups)
     results = [group.as_json() for group in groups]
-    summary = table(
+    title = (
         f"Ids against generate(do_sample=False): random models, hidden {bench.preset.hidden}, "
-        f"{bench.preset.layers} layers, {bench.preset.tokens} tokens a row",
-        "family", "dtype", "penalty", "equal", "drafted", "accepted", "smallest gap", "median gap",
-    )  # fmt: skip
-    departures = table("Rows that differ", "family", "dtype", "prompt", "drafts", "token", "logit gap", "median gap")
+        f"{bench.preset.layers} layers, {bench.preset.tokens} tokens a row"
+    )
+    rows: list[list[str]] = []
+    departures: list[list[str]] = []
     for r in results:
         about = (r["family"], r["dtype"])
         middle = f"{r['gap_median']:.3g}"
         equal, counts = f"{r['equal']}/{r['rows']}", (str(r["drafted"]), str(r["accepted"]))
-        summary.add_row(*about, f"{r['repetition_penalty']:g}", equal, *counts, f"{r['gap_smallest']:.2g}", middle)
+        rows.append([*about, f"{r['repetition_penalty']:g}", equal, *counts, f"{r['gap_smallest']:.2g}", middle])
         for d in r["differences"]:
             gap = "" if d["gap"] is None else f"{d['gap']:.3g}"
-            departures.add_row(*about, str(d["prompt"]), d["drafts"], str(d["position"]), gap, middle)
-    tables = [summary, departures] if departures.row_count else [summary]
+            departures.append([*about, str(d["prompt"]), d["drafts"], str(d["position"]), gap, middle])
+    heads = ("family", "dtype", "penalty", "equal", "drafted", "accepted", "smallest gap", "median gap")
+    tables = [Table(title, heads, rows)]
+    if departures:
+        departing = ("family", "dtype", "prompt", "drafts", "token", "logit gap", "median gap")
+        tables.append(Table("Rows that differ", departing, departures))
     return Outcome(not reason, {"groups": results}, tables, reason)

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-from gpu_checks.base import Bench, Outcome, Preset, Shape, one_line, table
+from gpu_checks.base import Bench, Outcome, Preset, Shape, one_line
 from gpu_checks.randoms import free, shaped_model, synchronize
+from oospec_async.console.table import Table
 from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.tree_model import TreeModel
 
@@ -111,23 +112,27 @@ async def check(bench: Bench) -> Outcome:
         except torch.OutOfMemoryError as error:
             results[shape.name] = {"skipped": one_line(error)}
         free(device)
-    made = table(
-        f"Time of a forward by tokens in the tree, on {bench.devices[0].name}: median ms (ratio to one token)",
-        "shape", "context", *map(str, SIZES),
-    )  # fmt: skip
-    last = SIZES[-1]
-    rest = table(
-        f"Beside it: median ms of a prefill of {_PREFILL} tokens, of keeping one branch, of the choice of ids",
-        "shape", "prefill", "keep", "choice, 1 token", f"choice, {last} tokens", f"with a penalty, {last} tokens",
-    )  # fmt: skip
+    forwards: list[list[str]] = []
+    others: list[list[str]] = []
     for name, figures in results.items():
         if "skipped" in figures:
-            made.add_row(name, "", figures["skipped"])
+            forwards.append([name, "", figures["skipped"], *[""] * (len(SIZES) - 1)])
             continue
         for verify in figures["verify"]:
             cells = [f"{entry['forward_ms']:.2f} ({entry['ratio']:.2f})" for entry in verify["sizes"]]
-            made.add_row(name, str(verify["context"]), *cells)
+            forwards.append([name, str(verify["context"]), *cells])
         sizes = figures["verify"][0]["sizes"]
         choices = (sizes[0]["choice_ms"], sizes[-1]["choice_ms"], sizes[-1]["penalised_choice_ms"])
-        rest.add_row(name, *(f"{ms:.2f}" for ms in (figures["prefill_ms"], figures["keep_ms"], *choices)))
+        others.append([name, *(f"{ms:.2f}" for ms in (figures["prefill_ms"], figures["keep_ms"], *choices))])
+    last = SIZES[-1]
+    made = Table(
+        f"Time of a forward by tokens in the tree, on {bench.devices[0].name}: median ms (ratio to one token)",
+        ("shape", "context", *map(str, SIZES)),
+        forwards,
+    )
+    rest = Table(
+        f"Beside it: median ms of a prefill of {_PREFILL} tokens, of keeping one branch, of the choice of ids",
+        ("shape", "prefill", "keep", "choice, 1 token", f"choice, {last} tokens", f"with a penalty, {last} tokens"),
+        others,
+    )
     return Outcome(None, {"shapes": results}, [made, rest])

@@ -16,10 +16,11 @@ from typing import Any
 
 import torch
 
-from gpu_checks.base import Bench, Outcome, table
+from gpu_checks.base import Bench, Outcome
 from gpu_checks.randoms import random_model, request, tokenizer
 from oospec_async.commands.summary import departure
 from oospec_async.completion import Completion
+from oospec_async.console.table import Table, cell
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
@@ -133,10 +134,9 @@ async def check(bench: Bench) -> Outcome:
 
 def _outcome(bench: Bench, done: dict[str, Completion], started: float, restarts: int) -> Outcome:
     names = [device.name for device in bench.devices]
-    made = table(
-        f"Workers: target on {names[0]}, sidecar on {names[1]} (started in {started:.1f} s), random models",
-        "run", "ids equal ar's", "rounds", "decode ms", "hints", "first hint ms", "at token", "wave ms", "hidden",
-    )  # fmt: skip
+    title = f"Workers: target on {names[0]}, sidecar on {names[1]} (started in {started:.1f} s), random models"
+    heads = ("run", "ids equal ar's", "rounds", "decode ms", "hints", "first hint ms", "at token", "wave ms", "hidden")
+    cells: list[list[str]] = []
     rows: dict[str, dict[str, Any]] = {}
     for name, completion in done.items():
         metrics, hint = completion.metrics, completion.metrics.hint
@@ -155,21 +155,22 @@ def _outcome(bench: Bench, done: dict[str, Completion], started: float, restarts
             "wave_hidden": hint.wave_hidden,
         }
         row = rows[name]
-        made.add_row(
+        told = [
             name,
             "yes" if difference is None else "NO",
             str(metrics.rounds),
             f"{row['decode_ms']:.0f}",
             str(hint.versions),
-            "" if hint.arrival_seconds is None else f"{row['hint_arrival_ms']:.1f}",
-            "" if hint.arrival_position is None else str(hint.arrival_position),
-            "" if hint.wave_seconds is None else f"{row['wave_ms']:.1f}",
-            "" if hint.wave_hidden is None else f"{hint.wave_hidden:.0%}",
-        )
+            cell(row["hint_arrival_ms"], "{:.1f}"),
+            cell(hint.arrival_position, "{}"),
+            cell(row["wave_ms"], "{:.1f}"),
+            cell(hint.wave_hidden, "{:.0%}"),
+        ]
+        cells.append(told)
     gap = min(done["ar"].margins)
     figures = {"sidecar_start_seconds": started, "restarts": restarts, "gap_smallest": gap, "runs": rows}
     reason = _reason(rows)
-    return Outcome(not reason, figures, [made], reason)
+    return Outcome(not reason, figures, [Table(title, heads, cells)], reason)
 
 
 def _difference(reference: Completion, other: Completion) -> dict[str, Any] | None:
