@@ -1,8 +1,8 @@
 """Time methods against each other on the same requests, and check that they give the same ids.
 
-    python tools/bench.py run REQUESTS.jsonl [...] [--methods generate,ar,toolspec,oospec] [--runs 3]
-    python tools/bench.py report bench.rows.jsonl [--picture bench.svg]
-    python tools/bench.py matrix bfcl.rows.jsonl api-bank.rows.jsonl
+    python -m tools.bench run REQUESTS.jsonl [...] [--methods generate,ar,toolspec,oospec] [--runs 3]
+    python -m tools.bench report bench.rows.jsonl [--picture bench.svg]
+    python -m tools.bench matrix bfcl.rows.jsonl api-bank.rows.jsonl
 
 Every row is saved as it ends: a run that was stopped goes on where it was, by the same command. ``docs/bench.md`` says
 what is measured, and how it is kept fair.
@@ -17,18 +17,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from benchmark.figures import summarise
-from benchmark.machine import fingerprint
-from benchmark.matrix import matrix, table
-from benchmark.measure import measure
-from benchmark.methods import METHODS
-from benchmark.options import Options, short_name
-from benchmark.picture import draw
-from benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
-from benchmark.rows import Header, read_rows
-from benchmark.summary import Summary
-from benchmark.table import as_json, show
-from drawing import check_picture
 from pydantic_core import to_json
 from rich.console import Console
 
@@ -41,6 +29,18 @@ from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.devices import default_devices, parse_devices
+from tools.benchmark.figures import summarise
+from tools.benchmark.machine import fingerprint
+from tools.benchmark.matrix import matrix, table
+from tools.benchmark.measure import measure
+from tools.benchmark.methods import METHODS
+from tools.benchmark.options import Options, short_name
+from tools.benchmark.picture import draw
+from tools.benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
+from tools.benchmark.rows import Header, read_rows
+from tools.benchmark.summary import Summary
+from tools.benchmark.table import as_json, show
+from tools.drawing import check_picture
 
 
 def read_all(
@@ -226,7 +226,7 @@ def compare(files: tuple[Path, ...], as_json_: bool) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all outputs are the same, 1: one is not or failed, 2: bad input, which one line names, 130: interrupted."""
-    return run_command(command, "bench.py", argv)
+    return run_command(command, "python -m tools.bench", argv)
 
 
 if __name__ == "__main__":

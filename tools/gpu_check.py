@@ -1,4 +1,4 @@
-"""Check and measure the engine on a machine's own devices: `python tools/gpu_check.py [--devices cuda:0,cuda:1]`.
+"""Check and measure the engine on a machine's own devices: `python -m tools.gpu_check [--devices cuda:0,cuda:1]`.
 
 Needs no network and no weights: every model is made of random ones. Four checks: ids against `transformers`' greedy
 loop, the target and a real sidecar process together, verify time by tree size, host time between rounds.
@@ -18,8 +18,6 @@ from typing import Any
 
 import click
 import torch
-from gpu_checks import host_time, ids, verify_time, workers
-from gpu_checks.base import PRESETS, Bench, Check, Outcome, one_line
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -33,6 +31,8 @@ from oospec_async.recording.provenance import software
 from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.weights.load import check_device
+from tools.gpu_checks import host_time, ids, verify_time, workers
+from tools.gpu_checks.base import PRESETS, Bench, Check, Outcome, one_line
 
 CHECKS: dict[str, Check] = {
     "ids": ids.check,
@@ -147,7 +147,7 @@ def command(devices: str | None, out: Path, shapes: str | None) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all checks hold, 1: one does not, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return run_command(command, "gpu_check.py", argv)
+    return run_command(command, "python -m tools.gpu_check", argv)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Model a trace of a Qwen3 target: `python tools/model_trace.py traces/qwen3-14b.json --tokenizer DIR [--data DIR]`.
+"""Model a trace of a Qwen3 target: `python -m tools.model_trace traces/qwen3-14b.json --tokenizer DIR [--data DIR]`.
 
 For studies without a GPU. Outputs are the gold calls of BFCL as Qwen3's chat template writes them; profiles come from
 the real drafters on these outputs; hints are gold calls, wrong as often as a published sidecar, told as the real wave
@@ -15,15 +15,8 @@ from pathlib import Path
 
 import click
 import torch
-from gpu_checks.base import FULL, Shape
 from rich.console import Console
 from rich.progress import track
-from trace_models import times
-from trace_models.guess import Guess, corrupted, exact
-from trace_models.labels import Modelled, provenance
-from trace_models.roofline import A100, Roofline
-from trace_models.rows import Case, Writer, bfcl_directory, read_cases
-from trace_models.waves import Waves
 
 from oospec_async.console.command import run_command
 from oospec_async.decoding.drafters import drafters_of
@@ -41,6 +34,13 @@ from oospec_async.trace import Publish, RequestTrace, Timing, Trace, Wave, write
 from oospec_async.training.readers.base import Notes, needed
 from oospec_async.training.readers.source import read_rows
 from oospec_async.weights.load import load_tokenizer
+from tools.gpu_checks.base import FULL, Shape
+from tools.trace_models import times
+from tools.trace_models.guess import Guess, corrupted, exact
+from tools.trace_models.labels import Modelled, provenance
+from tools.trace_models.roofline import A100, Roofline
+from tools.trace_models.rows import Case, Writer, bfcl_directory, read_cases
+from tools.trace_models.waves import Waves
 
 METHOD = "oospec"
 CATEGORIES = ("simple_python", "multiple", "parallel")
@@ -203,7 +203,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return run_command(command, "model_trace.py", argv)
+    return run_command(command, "python -m tools.model_trace", argv)
 
 
 if __name__ == "__main__":

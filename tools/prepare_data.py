@@ -1,4 +1,4 @@
-"""Rows of public tool-calling sets to request lines: `python tools/prepare_data.py FORMAT SOURCE [--out FILE]`.
+"""Rows of public tool-calling sets to request lines: `python -m tools.prepare_data FORMAT SOURCE [--out FILE]`.
 
 Where a row is malformed, the rule that was applied is counted on stderr.
 """
@@ -133,7 +133,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return run_command(command, "prepare_data.py", argv)
+    return run_command(command, "python -m tools.prepare_data", argv)
 
 
 if __name__ == "__main__":

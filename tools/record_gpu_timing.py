@@ -1,4 +1,4 @@
-"""Measure a trace's times on a real GPU: `python tools/record_gpu_timing.py TRACE --device cuda:0 [--out OUT]`.
+"""Measure a trace's times on a real GPU: `python -m tools.record_gpu_timing TRACE --device cuda:0 [--out OUT]`.
 
 Every forward that the trace names is made again, of the same size, by models of random weights in exactly the shapes of
 the trace's target and sidecar (bfloat16): a forward's time does not depend on the weights. Outputs, profiles and hints
@@ -14,15 +14,8 @@ from pathlib import Path
 
 import click
 import torch
-from gpu_check import hardware
-from gpu_checks.base import FULL, TINY, Shape, one_line
-from gpu_checks.randoms import free
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from trace_timing.assemble import assembled, provenance
-from trace_timing.host import host_trace
-from trace_timing.sidecar import SidecarClock, most_rows
-from trace_timing.target import TargetClock, open_target
 
 from oospec_async.console.command import run_command
 from oospec_async.console.event_loop import run_loop
@@ -41,6 +34,13 @@ from oospec_async.trace import (
     write_trace,
 )
 from oospec_async.weights.load import check_device
+from tools.gpu_check import hardware
+from tools.gpu_checks.base import FULL, TINY, Shape, one_line
+from tools.gpu_checks.randoms import free
+from tools.trace_timing.assemble import assembled, provenance
+from tools.trace_timing.host import host_trace
+from tools.trace_timing.sidecar import SidecarClock, most_rows
+from tools.trace_timing.target import TargetClock, open_target
 
 SHAPES: dict[str, Shape] = {shape.name: shape for shape in FULL.shapes}
 _HOST_REQUESTS = {"full": 16, "tiny": 3}
@@ -168,7 +168,7 @@ def command(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: done, 2: bad input, which one line on stderr names, 130: interrupted."""
-    return run_command(command, "record_gpu_timing.py", argv)
+    return run_command(command, "python -m tools.record_gpu_timing", argv)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Serve for long under faults, and see what it leaves behind: `python tools/soak.py [--requests 1000]`.
+"""Serve for long under faults, and see what it leaves behind: `python -m tools.soak [--requests 1000]`.
 
 Needs no network and no weights: tiny models, a real sidecar process, a real channel. The sidecar is killed and stopped,
 requests are cancelled and left, hints are hostile. Every output is compared with `transformers`' own.
@@ -21,9 +21,6 @@ import click
 import torch
 from rich.console import Console
 from rich.progress import Progress
-from soaking import models
-from soaking.footprint import Footprint, descendants, footprint
-from soaking.serving import HISTORY, METHODS, Server, Soak, serve_under_hostile_hints
 
 from oospec_async.console.command import run_command
 from oospec_async.console.entry import hold_streams
@@ -33,6 +30,9 @@ from oospec_async.console.table import Table, print_table
 from oospec_async.recording.provenance import software
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
+from tools.soaking import models
+from tools.soaking.footprint import Footprint, descendants, footprint
+from tools.soaking.serving import HISTORY, METHODS, Server, Soak, serve_under_hostile_hints
 
 GROWTH = 0.02  # of the memory of all processes, from the first footprint to the last
 
@@ -176,7 +176,7 @@ def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """0: all limits hold, 1: one is broken, 2: bad input, which one line on stderr names, 130: interrupted."""
     hold_streams()
-    return run_command(command, "soak.py", argv)
+    return run_command(command, "python -m tools.soak", argv)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The benchmark's modules (they live in ``tools``), and rows files with known numbers."""
+"""The benchmark's modules , and rows files with known numbers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import importlib
 import json
 import os
 import select
-import sys
 from pathlib import Path
 from typing import Any
 
-TOOLS = Path(__file__).parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))
-
 
 def module(name: str) -> Any:
-    """A module of the benchmark: ``rows`` is ``benchmark.rows``; without a name the command."""
-    return importlib.import_module(f"benchmark.{name}" if name else "bench")
+    """A module of the benchmark: ``rows`` is ``tools.benchmark.rows``; without a name the command."""
+    return importlib.import_module(f"tools.benchmark.{name}" if name else "tools.bench")
 
 
 def fingerprint(**more: Any) -> dict[str, Any]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "tools" / "prepare_data.py"
-sys.path.insert(0, str(SCRIPT.parent))
-prepare_data: Any = importlib.import_module("prepare_data")
+from tools import prepare_data
 
 AREA = {
     "name": "geometry.area",
@@ -85,6 +81,6 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert prepare_data.main([str(argument) for argument in arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("prepare_data.py: ")
+    assert captured.err.startswith("python -m tools.prepare_data: ")
     assert captured.err.count("\n") == 1
-    return captured.err.removeprefix("prepare_data.py: ").rstrip("\n")
+    return captured.err.removeprefix("python -m tools.prepare_data: ").rstrip("\n")

@@ -33,9 +33,8 @@ STOP_AFTER = 2 * len(METHODS) + 4  # rows: in the third request of run 0
 # The main process tells of its workers, and waits to be killed after so many rows.
 STOPPING = f"""
 import sys
-sys.path.insert(0, {str(bench.TOOLS)!r})
-import bench
-from benchmark import process, rows
+from tools import bench
+from tools.benchmark import process, rows
 opened, add = process.WorkerProcess.opened, rows.RowsFile.add
 def telling(self):
     found = opened(self)

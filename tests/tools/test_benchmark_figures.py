@@ -216,8 +216,7 @@ def test_what_figures_are_medians_of_is_told_alike_in_table_and_picture(
 def test_the_report_needs_no_model(path: Path, tmp_path: Path) -> None:
     code = f"""
 import sys
-sys.path.insert(0, {str(bench.TOOLS)!r})
-import bench
+from tools import bench
 code = bench.main(["report", {str(path)!r}, "--json", "--picture", {str(tmp_path / "a.svg")!r}])
 assert not {{"torch", "transformers"}} & set(sys.modules)
 sys.exit(code)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-gpu_check: Any = importlib.import_module("gpu_check")
-base: Any = importlib.import_module("gpu_checks.base")
-ids: Any = importlib.import_module("gpu_checks.ids")
-verify_time: Any = importlib.import_module("gpu_checks.verify_time")
-randoms: Any = importlib.import_module("gpu_checks.randoms")
+gpu_check: Any = importlib.import_module("tools.gpu_check")
+base: Any = importlib.import_module("tools.gpu_checks.base")
+ids: Any = importlib.import_module("tools.gpu_checks.ids")
+verify_time: Any = importlib.import_module("tools.gpu_checks.verify_time")
+randoms: Any = importlib.import_module("tools.gpu_checks.randoms")
 
 
 def run(out: Path, *more: str) -> int:

@@ -6,7 +6,6 @@ import importlib
 import json
 import random
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,11 @@ from oospec_async.request import Request
 from oospec_async.toolcall import ToolCall, parse_calls
 from oospec_async.trace import Trace, check_trace, read_trace
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-model_trace: Any = importlib.import_module("model_trace")
-guess: Any = importlib.import_module("trace_models.guess")
-rows: Any = importlib.import_module("trace_models.rows")
-roofline: Any = importlib.import_module("trace_models.roofline")
-base: Any = importlib.import_module("gpu_checks.base")
+model_trace: Any = importlib.import_module("tools.model_trace")
+guess: Any = importlib.import_module("tools.trace_models.guess")
+rows: Any = importlib.import_module("tools.trace_models.rows")
+roofline: Any = importlib.import_module("tools.trace_models.roofline")
+base: Any = importlib.import_module("tools.gpu_checks.base")
 
 QUESTION = "Which ferry sails from Oban to Craignure tomorrow?"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.prepared import AREA, SCRIPT, WATER, bfcl, dialogue, lines, made, prepare_data, question, refused
+from helpers.prepared import AREA, WATER, bfcl, dialogue, lines, made, prepare_data, question, refused
 from oospec_async.request import read_requests
 
 ROWS = [question(id=f"rooms_{n}") for n in range(3)]
@@ -65,7 +65,7 @@ def test_a_row_may_make_several_requests(tmp_path: Path, capfdbinary: pytest.Cap
 
 def test_the_script_writes_utf_8_in_any_locale_and_bears_a_closed_pipe(tmp_path: Path) -> None:
     source = bfcl(tmp_path, [question(id=f"rooms_{n}") for n in range(500)])  # more than a pipe holds
-    command = [sys.executable, str(SCRIPT), "bfcl", str(source)]
+    command = [sys.executable, "-m", "tools.prepare_data", "bfcl", str(source)]
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

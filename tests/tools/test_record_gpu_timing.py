@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,7 @@ from oospec_async.trace import (
     write_trace,
 )
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-tool: Any = importlib.import_module("record_gpu_timing")
+tool: Any = importlib.import_module("tools.record_gpu_timing")
 
 TARGET = ModelInfo(name="Qwen/Qwen3-14B", source="none", weights_sha256="", dtype="bfloat16", device="modelled")
 SIDECAR = TARGET.model_copy(update={"name": "Qwen/Qwen3-0.6B"})

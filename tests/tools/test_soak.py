@@ -13,7 +13,6 @@ import sys
 import threading
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +20,8 @@ import pytest
 from oospec_async.hints import decode_hint
 from oospec_async.runtime.channel import MAX_PAYLOAD
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-soak: Any = importlib.import_module("soak")
-hostile: Any = importlib.import_module("soaking.hostile")
+soak: Any = importlib.import_module("tools.soak")
+hostile: Any = importlib.import_module("tools.soaking.hostile")
 
 BLOCK = 32 << 20  # bytes
 

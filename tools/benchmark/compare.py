@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.rows import Contents, Row
 from oospec_async.commands.summary import departure
+from tools.benchmark.rows import Contents, Row
 
 
 @dataclass(frozen=True)

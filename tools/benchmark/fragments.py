@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.history import beside_rows
-from benchmark.rows import Row
 from oospec_async.errors import OospecError
 from oospec_async.files.journal import LineFile
 from oospec_async.trace import Origin, RequestTrace, Timing, Trace
+from tools.benchmark.history import beside_rows
+from tools.benchmark.rows import Row
 
 _SAMPLES = tuple(Timing.model_fields)
 

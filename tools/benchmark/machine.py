@@ -8,14 +8,14 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmark.options import Options
-from benchmark.plan import Plan
-from benchmark.rows import Fingerprint, Weights
 from oospec_async.recording.provenance import software
 from oospec_async.request import Request
 from oospec_async.runtime.devices import parse_devices
 from oospec_async.sidecar.adapters import describe, find_adapter
 from oospec_async.weights.fetch import resolve
+from tools.benchmark.options import Options
+from tools.benchmark.plan import Plan
+from tools.benchmark.rows import Fingerprint, Weights
 
 
 def machine() -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from benchmark.summary import MethodFigures, Summary
 from oospec_async.console.table import Table
 from oospec_async.errors import OospecError
+from tools.benchmark.summary import MethodFigures, Summary
 
 
 @dataclass(frozen=True)

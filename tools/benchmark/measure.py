@@ -10,17 +10,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
-from benchmark.fragments import Fragments, join, part_of
-from benchmark.history import History, beside_rows
-from benchmark.options import Options
-from benchmark.plan import Plan
-from benchmark.process import WorkerProcess
-from benchmark.rows import Header, Row, RowsFile
-from benchmark.session import Session
-from benchmark.worker import Spec
 from oospec_async.console.output import COUNTED, note
 from oospec_async.request import Request
 from oospec_async.trace import write_trace
+from tools.benchmark.fragments import Fragments, join, part_of
+from tools.benchmark.history import History, beside_rows
+from tools.benchmark.options import Options
+from tools.benchmark.plan import Plan
+from tools.benchmark.process import WorkerProcess
+from tools.benchmark.rows import Header, Row, RowsFile
+from tools.benchmark.session import Session
+from tools.benchmark.worker import Spec
 
 
 def measure(

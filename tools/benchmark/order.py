@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from benchmark.plan import Plan, source
 from oospec_async.request import Request
+from tools.benchmark.plan import Plan, source
 
 T = TypeVar("T")
 

@@ -6,12 +6,11 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from drawing import dress, write_picture
-
-from benchmark.machine import measured_on
-from benchmark.summary import Figure, MethodFigures, Summary
 from oospec_async.console.command import visible
 from oospec_async.timeline.colours import FAINT_INK, INK
+from tools.benchmark.machine import measured_on
+from tools.benchmark.summary import Figure, MethodFigures, Summary
+from tools.drawing import dress, write_picture
 
 _OTHER, _OURS, _BOUND = ("#7b8794", "#cbd2d9"), ("#1f5fa8", "#a9c8ea"), ("#a8893f", "#e6d9b4")  # total, decode
 _PARTS = ("#9ec5e8", "#1f5fa8", "#e08e45", "#6d87a3")  # first token, forwards, host, both together

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from benchmark.methods import find
-from benchmark.methods.base import Entry
-from benchmark.methods.generate import named
-from benchmark.options import Options
 from oospec_async.errors import OospecError
 from oospec_async.runtime.devices import parse_devices
+from tools.benchmark.methods import find
+from tools.benchmark.methods.base import Entry
+from tools.benchmark.methods.generate import named
+from tools.benchmark.options import Options
 
 
 @dataclass(frozen=True)

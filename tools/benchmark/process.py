@@ -12,12 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from benchmark.history import beside_rows
-from benchmark.worker import Spec
 from oospec_async.errors import OospecError
+from tools.benchmark.history import beside_rows
+from tools.benchmark.worker import Spec
 
-_TOOLS = Path(__file__).parents[1]
-_COMMAND = (sys.executable, "-P", "-m", "benchmark.worker")
+_ROOT = Path(__file__).parents[2]  # of the repository
+_COMMAND = (sys.executable, "-P", "-m", "tools.benchmark.worker")
 _GRACE = 5.0  # seconds for a worker whose stdin has ended
 
 
@@ -30,7 +30,7 @@ class WorkerProcess:
         """Starts the process; ``opened`` waits for it. What it prints on its own goes to ``log``."""
         self._name, self._note, self._log = spec.name, note, log
         environment = dict(os.environ)
-        environment["PYTHONPATH"] = os.pathsep.join([str(_TOOLS), *filter(None, [environment.get("PYTHONPATH")])])
+        environment["PYTHONPATH"] = os.pathsep.join([str(_ROOT), *filter(None, [environment.get("PYTHONPATH")])])
         if spec.cores:  # as many threads as cores, from the first tensor on
             environment |= {"OMP_NUM_THREADS": str(len(spec.cores)), "MKL_NUM_THREADS": str(len(spec.cores))}
         with beside_rows(log):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmark.fragments import Fragments
-from benchmark.order import method_order, request_order
-from benchmark.plan import Plan, source
-from benchmark.process import WorkerProcess
-from benchmark.rows import Row, RowsFile
 from oospec_async.request import Request
+from tools.benchmark.fragments import Fragments
+from tools.benchmark.order import method_order, request_order
+from tools.benchmark.plan import Plan, source
+from tools.benchmark.process import WorkerProcess
+from tools.benchmark.rows import Row, RowsFile
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmark.compare import Difference
-from benchmark.rows import Header, Row
+from tools.benchmark.compare import Difference
+from tools.benchmark.rows import Header, Row
 
 
 @dataclass(frozen=True)

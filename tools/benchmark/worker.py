@@ -1,4 +1,4 @@
-"""A process that opens one engine and serves rows: ``python -m benchmark.worker``, JSON lines on stdin and stdout.
+"""A process that opens an engine and serves rows: ``python -m tools.benchmark.worker``, JSON lines on stdin and stdout.
 
 The first line is its ``Spec``; then every line is a job and gets one answer, with ``note`` lines before it. It ends
 when its stdin does, whatever it is doing, and its sidecar with it.
@@ -21,10 +21,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from benchmark.history import History
-from benchmark.methods import find
-from benchmark.methods.base import Context, Server
-from benchmark.options import Options
 from oospec_async.console.event_loop import run_loop
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
@@ -32,6 +28,10 @@ from oospec_async.request import Message, Request, Tool
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
+from tools.benchmark.history import History
+from tools.benchmark.methods import find
+from tools.benchmark.methods.base import Context, Server
+from tools.benchmark.options import Options
 
 
 class Spec(BaseModel):

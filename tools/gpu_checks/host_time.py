@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gpu_checks.base import Bench, Outcome
-from gpu_checks.randoms import free, request, shaped_model, tokenizer
 from oospec_async.console.table import Table
 from oospec_async.errors import OospecError
 from oospec_async.events import Event
@@ -20,6 +18,8 @@ from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.prompts import Prompts
 from oospec_async.target.target import Target
 from oospec_async.target.tree_model import TreeModel
+from tools.gpu_checks.base import Bench, Outcome
+from tools.gpu_checks.randoms import free, request, shaped_model, tokenizer
 
 _METHOD = "recycle+lookup"
 _CONTEXT = 4096

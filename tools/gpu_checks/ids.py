@@ -16,8 +16,6 @@ from typing import Any
 
 import torch
 
-from gpu_checks.base import Bench, Outcome, Preset
-from gpu_checks.randoms import free, random_model
 from oospec_async.commands.summary import departure
 from oospec_async.console.table import Table
 from oospec_async.decoding.drafters.base import Drafter
@@ -31,6 +29,8 @@ from oospec_async.target.target import Target
 from oospec_async.target.tree_model import TreeModel
 from oospec_async.weights.families import FAMILIES
 from oospec_async.weights.load import DTYPES
+from tools.gpu_checks.base import Bench, Outcome, Preset
+from tools.gpu_checks.randoms import free, random_model
 
 _PENALTY, _PENALISED = 1.1, "qwen2"  # one family with a repetition penalty too
 _FREE = VerifyCurve(((1, 1.0), (64, 1.0)))  # every draft pays for itself

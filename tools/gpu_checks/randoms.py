@@ -9,8 +9,8 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from gpu_checks.base import Shape
 from oospec_async.request import Message, Request, Tool
+from tools.gpu_checks.base import Shape
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()

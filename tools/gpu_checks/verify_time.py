@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from gpu_checks.base import Bench, Outcome, Preset, Shape, one_line
-from gpu_checks.randoms import free, shaped_model, synchronize
 from oospec_async.console.table import Table
 from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.tree_model import TreeModel
+from tools.gpu_checks.base import Bench, Outcome, Preset, Shape, one_line
+from tools.gpu_checks.randoms import free, shaped_model, synchronize
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)  # tokens in a tree, the root counts
 _WARM = 3  # runs before those that count

@@ -16,8 +16,6 @@ from typing import Any
 
 import torch
 
-from gpu_checks.base import Bench, Outcome
-from gpu_checks.randoms import random_model, request, tokenizer
 from oospec_async.commands.summary import departure
 from oospec_async.completion import Completion
 from oospec_async.console.table import Table, cell
@@ -31,6 +29,8 @@ from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.prompts import Prompts
 from oospec_async.target.target import Target
 from oospec_async.target.tree_model import TreeModel
+from tools.gpu_checks.base import Bench, Outcome
+from tools.gpu_checks.randoms import random_model, request, tokenizer
 
 _TOKENS = 256
 _RESTART_SECONDS = 90.0

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_checks.randoms import random_model, tokenizer
 
 from oospec_async.request import Message, Request, Tool
 from oospec_async.target.prompts import Prompts
+from tools.gpu_checks.randoms import random_model, tokenizer
 
 _SIZES = {
     "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,

@@ -21,9 +21,9 @@ from oospec_async.request import Request
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
 from oospec_async.sidecar.process import SidecarProcess
-from soaking.footprint import Footprint, footprint
-from soaking.hostile import HostileSidecar, Sending
-from soaking.models import Models
+from tools.soaking.footprint import Footprint, footprint
+from tools.soaking.hostile import HostileSidecar, Sending
+from tools.soaking.models import Models
 
 METHODS = ("ar", "pld", "toolspec", "oospec", "schema+hint")
 HISTORY = 12  # outputs that a method remembers here: full before the first footprint that counts

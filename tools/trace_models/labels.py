@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_checks.base import Shape
-
 from oospec_async.decoding.drafters import METHODS
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.recording.provenance import software
 from oospec_async.trace import ModelInfo, Origin, Provenance
 from oospec_async.training.readers.base import Notes
-from trace_models import times
-from trace_models.guess import ARGUMENT_RIGHT, FUNCTION_RIGHT, SOURCE, Guess
-from trace_models.roofline import Roofline
+from tools.gpu_checks.base import Shape
+from tools.trace_models import times
+from tools.trace_models.guess import ARGUMENT_RIGHT, FUNCTION_RIGHT, SOURCE, Guess
+from tools.trace_models.roofline import Roofline
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from oospec_async.trace import (
     Wave,
     WaveStep,
 )
-from trace_models.roofline import Roofline
+from tools.trace_models.roofline import Roofline
 
 JITTER = 0.02  # sigma of the logarithm of a forward's time
 BEFORE = 3e-3  # from a request's arrival to its prefill: chat template, tokenisation, sending the wave
@@ -27,7 +27,7 @@ HAND_OVER = 0.5e-3  # from the start of the prefill until the sidecar's process 
 HOST, HOST_JITTER = (
     0.8e-3,
     0.35,
-)  # median and sigma: tools/bench_host.py on a CPU, median 0.8 ms, 99th percentile 1.8 ms
+)  # median and sigma; an earlier version's tools/bench_host.py measured 0.8 ms (99th percentile 1.8 ms) on a CPU
 WAVE_HOST, WAVE_HOST_BRANCH = 0.5e-3, 0.1e-3  # of the sidecar's process in a step, and for every branch
 LINK, LINK_BANDWIDTH, LINK_JITTER = 20e-6, 1e9, 0.1  # shared memory: writing, reading and parsing a message
 _CURVE_SIZES, _CURVE_CONTEXT = (1, 2, 4, 8, 16, 32, 48), 256  # as a target is calibrated at start

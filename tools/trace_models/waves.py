@@ -22,7 +22,7 @@ from oospec_async.sidecar.questions import (
 from oospec_async.sidecar.value_masks import Guide
 from oospec_async.sidecar.wave import Progress, Sidecar, Wave
 from oospec_async.target.tree_model import Logits, TreeModel
-from trace_models.guess import Guess, filler
+from tools.trace_models.guess import Guess, filler
 
 _CONTEXT = 32768
 _MOST_CALLS = 8

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 
 import torch
-from gpu_check import hardware
 
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.recording.provenance import software
@@ -25,6 +24,7 @@ from oospec_async.trace import (
     VerifySample,
     Wave,
 )
+from tools.gpu_check import hardware
 
 
 def retimed(request: RequestTrace, wave: Wave | None, before: float) -> RequestTrace:

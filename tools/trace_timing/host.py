@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from gpu_checks.randoms import random_model, request, tokenizer
 
 from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
@@ -30,6 +29,7 @@ from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.prompts import Prompts
 from oospec_async.target.target import Target
 from oospec_async.trace import ModelInfo, Trace
+from tools.gpu_checks.randoms import random_model, request, tokenizer
 
 _CITIES = ("Paris", "Köln", "São Paulo", "New Delhi", "Reykjavík", "Quito", "Nairobi", "Ulaanbaatar")
 _TOKENS = 400

@@ -7,8 +7,6 @@ import time
 from collections.abc import Sequence
 
 import torch
-from gpu_checks.base import Shape
-from gpu_checks.randoms import shaped_model, synchronize, tokenizer
 
 from oospec_async.request import Parameter
 from oospec_async.sidecar.answers import is_finished
@@ -16,6 +14,8 @@ from oospec_async.sidecar.value_masks import Guide
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.tree_model import TreeModel
 from oospec_async.trace import Wave, WaveStep
+from tools.gpu_checks.base import Shape
+from tools.gpu_checks.randoms import shaped_model, synchronize, tokenizer
 
 _SLOTS = (  # answers are read as those of slots of these kinds are, in turn
     Parameter(name="text", schema_={"type": "string"}, required=True),

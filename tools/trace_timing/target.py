@@ -6,14 +6,13 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpu_checks.base import Shape
-from gpu_checks.randoms import shaped_model
-
 from oospec_async.decoding.tree import LARGEST_TREE
 from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.target import Target
 from oospec_async.target.tree_model import TreeModel
 from oospec_async.trace import PrefillSample, VerifySample
+from tools.gpu_checks.base import Shape
+from tools.gpu_checks.randoms import shaped_model
 
 _LAST_TREE = 15  # tokens of the tree before a measured one: a binary tree
 _KEPT = (0, 2, 6, 14)  # of it: a path of rows that do not lie side by side, as an accepted one

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmark.methods import bounds, engine, generate
-from benchmark.methods.base import Entry
 from oospec_async.errors import OospecError
+from tools.benchmark.methods import bounds, engine, generate
+from tools.benchmark.methods.base import Entry
 
 METHODS: dict[str, Entry] = {
     "generate": generate.PLAIN,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from benchmark.options import Options
-from benchmark.rows import Measured
 from oospec_async.request import Request
 from oospec_async.runtime.parts import Parts
 from oospec_async.trace import Trace
+from tools.benchmark.options import Options
+from tools.benchmark.rows import Measured
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from benchmark.methods.base import Context, Entry, Served, Server
-from benchmark.methods.engine import EngineServer
 from oospec_async.dialects.call_site import THINK
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
@@ -15,6 +13,8 @@ from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, Hint
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import SidecarPort, WaveReport
 from oospec_async.toolcall import parse_calls
+from tools.benchmark.methods.base import Context, Entry, Served, Server
+from tools.benchmark.methods.engine import EngineServer
 
 _METHOD = "oospec"
 

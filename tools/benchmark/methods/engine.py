@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmark.methods.base import Context, Entry, Served, Server
-from benchmark.options import Options
-from benchmark.rows import HintRow, Measured
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import needs_of
 from oospec_async.errors import OospecError
@@ -19,6 +16,9 @@ from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
 from oospec_async.trace import Trace
+from tools.benchmark.methods.base import Context, Entry, Served, Server
+from tools.benchmark.options import Options
+from tools.benchmark.rows import HintRow, Measured
 
 
 def entry(method: str) -> Entry:

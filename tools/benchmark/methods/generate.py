@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmark.methods.base import Context, Entry, Served, Server
-from benchmark.options import Options, short_name
-from benchmark.rows import Measured
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
+from tools.benchmark.methods.base import Context, Entry, Served, Server
+from tools.benchmark.options import Options, short_name
+from tools.benchmark.rows import Measured
 
 _LOOKUP_TOKENS = 10  # what transformers' documentation shows for prompt lookup
 

@@ -1,1 +1,0 @@
-"""What ``tools/bench_host.py`` is made of."""
