@@ -10,7 +10,7 @@ import click
 
 from oospec_async.console.command import run_command
 from oospec_async.sidecar.adapters import SHIPPED
-from oospec_async.training.recipe import RECIPES
+from oospec_async.training.fit.recipe import RECIPES
 from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 
 # Stages are imported where they run: most need no torch.
@@ -32,7 +32,7 @@ def command() -> None:
 @click.option("--out", required=True, type=_FILE, help="Requests with gold, one a line.")
 def sources(train: tuple[str, ...], evaluation: tuple[str, ...], out: Path) -> None:
     """Read public sets; nothing that an evaluation set holds stays in training."""
-    from oospec_async.training.sources import sources_file as run
+    from oospec_async.training.data.sources import sources_file as run
 
     if not train and not evaluation:
         raise click.UsageError("name at least one set with --train or --eval")
@@ -61,8 +61,8 @@ def synthesise(
     dtype: str,
 ) -> None:
     """Write user messages for drawn functions and values, by a model or by simple rules."""
-    from oospec_async.training.synthesise import SynthesiseOptions
-    from oospec_async.training.synthesise import synthesise as run
+    from oospec_async.training.data.writing.synthesise import SynthesiseOptions
+    from oospec_async.training.data.writing.synthesise import synthesise as run
 
     _report(run(SynthesiseOptions(writer, seal_tools, out, count, evaluation, seed, devices, dtype)), out)
 
@@ -88,8 +88,8 @@ def teach(
 ) -> None:
     """Ask a teacher for greedy calls."""
     from oospec_async.console.event_loop import run_loop
-    from oospec_async.training.teach import TeachOptions
-    from oospec_async.training.teach import teach as run
+    from oospec_async.training.teach.teach import TeachOptions
+    from oospec_async.training.teach.teach import teach as run
 
     run_loop(run(TeachOptions(teacher, requests, out, model, devices, dtype, limit, max_new_tokens)))
 
@@ -102,7 +102,7 @@ def teach(
 @click.option("--out", required=True, type=_FILE, help="Requests with gold, one a line.")
 def offer(messages: tuple[Path, ...], seal_tools: Path, evaluation: tuple[str, ...], seed: int, out: Path) -> None:
     """Make requests of synthesised messages: choose 1 to 5 functions on offer, join some messages to pairs."""
-    from oospec_async.training.offer import offer_file as run
+    from oospec_async.training.data.writing.offer import offer_file as run
 
     _report(run(messages, seal_tools, evaluation, seed, out), out)
 
@@ -113,7 +113,7 @@ def offer(messages: tuple[Path, ...], seal_tools: Path, evaluation: tuple[str, .
 @click.option("--out", required=True, type=_FILE, help="The same requests, with names in other styles.")
 def vary(requests: Path, seed: int, out: Path) -> None:
     """Restyle the names of functions and parameters, one style a request. Before teach, not after."""
-    from oospec_async.training.vary import vary_file as run
+    from oospec_async.training.data.vary import vary_file as run
 
     _report(run(requests, seed, out), out)
 
@@ -125,7 +125,7 @@ def vary(requests: Path, seed: int, out: Path) -> None:
 @click.option("--out", required=True, type=_FILE, help="Training rows, one line a request.")
 def rows(requests: tuple[Path, ...], calls: tuple[Path, ...], evaluation: tuple[str, ...], out: Path) -> None:
     """Make training rows: a teacher's calls where they are valid, else gold; split by function."""
-    from oospec_async.training.rows import rows_file as run
+    from oospec_async.training.data.rows import rows_file as run
 
     _report(run(requests, calls, evaluation, out), out)
 
@@ -152,7 +152,7 @@ def train(
     out: Path,
 ) -> None:
     """Train a sidecar's LoRA adapter (peft format)."""
-    from oospec_async.training.fit import FitOptions, fit
+    from oospec_async.training.fit.fit import FitOptions, fit
 
     fit(FitOptions(rows, sidecar, recipe, budget, device, dtype, seed, out, begin))
 
@@ -166,8 +166,8 @@ def train(
 @click.option("--out", required=True, type=_FILE, help="Guesses, one line a request; an unfinished file is continued.")
 def guess(requests: Path, sidecar: str, adapter: str, devices: str | None, dtype: str, out: Path) -> None:
     """Run a sidecar's waves over requests."""
-    from oospec_async.training.guess import GuessOptions
-    from oospec_async.training.guess import guess as run
+    from oospec_async.training.judge.guess import GuessOptions
+    from oospec_async.training.judge.guess import guess as run
 
     run(GuessOptions(requests, out, sidecar, adapter, devices, dtype))
 
@@ -179,7 +179,7 @@ def guess(requests: Path, sidecar: str, adapter: str, devices: str | None, dtype
 @click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout.")
 def evaluate(guesses: Path, requests: Path, calls: Path | None, as_json: bool) -> None:
     """Judge guesses: by the accepted answers of evaluation sets, or by a target's own calls."""
-    from oospec_async.training.judge import judge_files, print_scores
+    from oospec_async.training.judge.judge import judge_files, print_scores
 
     print_scores(judge_files(guesses, requests, calls), as_json)
 
@@ -192,7 +192,7 @@ def evaluate(guesses: Path, requests: Path, calls: Path | None, as_json: bool) -
 @click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout.")
 def rounds(guesses: Path, requests: Path, calls: Path, target: str, as_json: bool) -> None:
     """Count the rounds that guesses save a target, on its recorded outputs."""
-    from oospec_async.training.rounds import print_saving, savings
+    from oospec_async.training.judge.rounds import print_saving, savings
 
     print_saving(savings(guesses, requests, calls, target), as_json)
 

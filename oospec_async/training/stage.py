@@ -15,8 +15,8 @@ from oospec_async.files.journal import LineFile
 from oospec_async.files.json_text import load_json
 from oospec_async.files.writing import check_writable, same_file, write_atomically
 from oospec_async.request import Json
-from oospec_async.training.readers.base import Object, Row
-from oospec_async.training.readers.source import read_rows
+from oospec_async.training.data.readers.base import Object, Row
+from oospec_async.training.data.readers.source import read_rows
 
 
 def read_lines(path: Path, *needed: str) -> list[Row]:

@@ -16,7 +16,7 @@ import pytest
 
 from helpers import tiny
 from oospec_async.training import cli
-from oospec_async.training.splits import split_of
+from oospec_async.training.data.splits import split_of
 
 
 def train_command(*arguments: object) -> int:

@@ -10,10 +10,10 @@ from helpers import tiny
 from helpers.command import model_folder, names_in, train_command
 from helpers.training import asking, call, function, write_rows
 from oospec_async.request import parse_request
-from oospec_async.training.adapter import adapted, save_adapter
-from oospec_async.training.recipe import Recipe
-from oospec_async.training.reply import asked
-from oospec_async.training.rows import rows_file
+from oospec_async.training.data.rows import rows_file
+from oospec_async.training.fit.adapter import adapted, save_adapter
+from oospec_async.training.fit.recipe import Recipe
+from oospec_async.training.teach.reply import asked
 
 REQUEST = asking("Paris", function("weather", "city", required=("city",)), gold=[call("weather", city="Paris")])
 DIGEST = asked(parse_request(REQUEST, ""))

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from oospec_async.training.readers import FORMATS
-from oospec_async.training.readers.base import Notes
-from oospec_async.training.readers.source import read_rows
+from oospec_async.training.data.readers import FORMATS
+from oospec_async.training.data.readers.base import Notes
+from oospec_async.training.data.readers.source import read_rows
 
 
 def write_rows(path: Path, *rows: Any) -> Path:

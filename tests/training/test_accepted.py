@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helpers.training import call, function, requests_of, write_rows
-from oospec_async.training.readers.accepted import accepted, typed
+from oospec_async.training.data.readers.accepted import accepted, typed
 
 
 @pytest.mark.parametrize(

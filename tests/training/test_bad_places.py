@@ -15,8 +15,8 @@ from helpers.command import child, model_folder, train_command
 from helpers.disk import full_after
 from helpers.good import EVAL, GUESSING, TRAIN, refusal, save
 from helpers.training import read_back, write_rows
-from oospec_async.training.checkpoint import alone
-from oospec_async.training.recipe import Recipe
+from oospec_async.training.fit.checkpoint import alone
+from oospec_async.training.fit.recipe import Recipe
 
 PEFT = ("adapter_model.safetensors", "adapter_config.json")
 

@@ -65,7 +65,10 @@ def test_stages_that_need_no_model_import_no_torch(tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from oospec_async.training import cli, endpoint, offer, rows, sources, synthesise, teach, vary\n"
+        "from oospec_async.training import cli\n"
+        "from oospec_async.training.data import rows, sources, vary\n"
+        "from oospec_async.training.data.writing import offer, synthesise\n"
+        "from oospec_async.training.teach import endpoint, teach\n"
         "folder = Path(sys.argv[1])\n"
         "sources.sources_file([f'openai:{folder}/in.jsonl', f'seal-tools:{folder}/dev.jsonl'], [], folder / 'a')\n"
         "synthesise.synthesise(synthesise.SynthesiseOptions('phrases', folder, folder / 'm', 3))\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.training import asking, call, function, read_back, write_rows
 from oospec_async.errors import OospecError
-from oospec_async.training.decontaminate import (
+from oospec_async.training.data.decontaminate import (
     Cleaner,
     Evaluation,
     function_of,
@@ -21,9 +21,9 @@ from oospec_async.training.decontaminate import (
     prompt_key,
     prompts,
 )
-from oospec_async.training.readers.base import Notes
-from oospec_async.training.rows import rows_file
-from oospec_async.training.sources import sources_file
+from oospec_async.training.data.readers.base import Notes
+from oospec_async.training.data.rows import rows_file
+from oospec_async.training.data.sources import sources_file
 
 EVALUATED = [
     asking(

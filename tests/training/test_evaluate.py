@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers import tiny
-from oospec_async.training.evaluate import Expected, Score, judge, same
+from oospec_async.training.judge.evaluate import Expected, Score, judge, same
 
 REQUEST = tiny.request(tools=tiny.TOOLS)
 

@@ -19,9 +19,9 @@ from helpers.command import child, hermes, model_folder, names_in, teacher, trai
 from helpers.training import asking, call, function, read_back, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.sidecar.adapters import check_adapter
-from oospec_async.training.adapter import adapted, save_adapter
-from oospec_async.training.recipe import Recipe
-from oospec_async.training.rows import rows_file
+from oospec_async.training.data.rows import rows_file
+from oospec_async.training.fit.adapter import adapted, save_adapter
+from oospec_async.training.fit.recipe import Recipe
 
 DAYS = {"type": "integer"}
 ADAPTER = ("adapter_model.safetensors", "adapter_config.json")
@@ -29,18 +29,18 @@ STOPS = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130}  # exit codes
 
 # The child checkpoints every second step, and waits within its sixth: for whatever the test does to it.
 IN_STEP_SIX = """\
-from oospec_async.training import train
-train._DEV_EVERY = 2
-optimise = train.Trainer._optimise
+from oospec_async.training.fit import trainer
+trainer._DEV_EVERY = 2
+optimise = trainer.Trainer._optimise
 def stopping(self, packed, progress):
     if self._step == 5:
         print("in step 6", file=sys.stderr, flush=True)
         sys.stdin.readline()
     return optimise(self, packed, progress)
-train.Trainer._optimise = stopping
+trainer.Trainer._optimise = stopping
 """
 AT_THIRD_GUESS = """\
-from oospec_async.training import guess
+from oospec_async.training.judge import guess
 guessed, asked = guess.guessed, []
 def stopping(sidecar, request):
     asked.append(request)
@@ -91,7 +91,7 @@ def train_arguments(folder: Path, out: Path) -> list[object]:
 @pytest.fixture(scope="module")
 def uninterrupted(folder: Path) -> dict[str, bytes]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("oospec_async.training.train._DEV_EVERY", 2)
+        patch.setattr("oospec_async.training.fit.trainer._DEV_EVERY", 2)
         assert train_command(*train_arguments(folder, folder / "whole")) == 0
     return contents(folder / "whole")
 
@@ -114,7 +114,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_adapter(
     }
     if how == signal.SIGINT:
         check_words(stderr)
-    monkeypatch.setattr("oospec_async.training.train._DEV_EVERY", 2)
+    monkeypatch.setattr("oospec_async.training.fit.trainer._DEV_EVERY", 2)
     assert train_command(*train_arguments(folder, out)) == 0
     assert contents(out) == uninterrupted
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oospec_async.training.readers.literals import Unreadable, literal, loose_literal, python_calls
+from oospec_async.training.data.readers.literals import Unreadable, literal, loose_literal, python_calls
 
 
 @pytest.mark.parametrize(

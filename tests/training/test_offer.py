@@ -11,10 +11,10 @@ import pytest
 
 from helpers.training import asking, function, read_back, seal_tools, write_rows
 from oospec_async.errors import OospecError
-from oospec_async.training.decontaminate import Evaluation, function_of
-from oospec_async.training.offer import Shelf, Written, joined, offer_file, offered
-from oospec_async.training.readers.seal_pool import SealPool, SealTool
-from oospec_async.training.splits import split_of
+from oospec_async.training.data.decontaminate import Evaluation, function_of
+from oospec_async.training.data.splits import split_of
+from oospec_async.training.data.writing.offer import Shelf, Written, joined, offer_file, offered
+from oospec_async.training.data.writing.seal_pool import SealPool, SealTool
 
 
 def tool(name: str, field: str) -> SealTool:

@@ -9,10 +9,10 @@ import torch
 
 from helpers import tiny
 from oospec_async.sidecar.questions import prefix
-from oospec_async.training.loss import weighted_loss
-from oospec_async.training.pack import pack, sampled
-from oospec_async.training.readers.base import Notes
-from oospec_async.training.rows import questions
+from oospec_async.training.data.readers.base import Notes
+from oospec_async.training.data.rows import questions
+from oospec_async.training.fit.loss import weighted_loss
+from oospec_async.training.fit.pack import pack, sampled
 
 REQUEST = tiny.request("Weather in Paris and Rome?", tools=(tiny.WEATHER, tiny.TIME))
 CALLS = [("get_weather", {"city": "Paris", "days": 3}), ("get_weather", {"city": "Rome"})]

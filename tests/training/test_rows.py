@@ -13,10 +13,10 @@ from helpers.training import asking, call, function, read_back, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.request import parse_request
 from oospec_async.sidecar.answers import read_answer
-from oospec_async.training.readers.base import Notes
-from oospec_async.training.reply import asked
-from oospec_async.training.rows import questions, rows_file, valid
-from oospec_async.training.splits import common_split, split_of
+from oospec_async.training.data.readers.base import Notes
+from oospec_async.training.data.rows import questions, rows_file, valid
+from oospec_async.training.data.splits import common_split, split_of
+from oospec_async.training.teach.reply import asked
 
 TRAIN = [name for n in range(99) if split_of(name := f"tool{n}") == "train"]
 HELDOUT = [name for n in range(99) if split_of(name := f"tool{n}") == "heldout"]

@@ -10,9 +10,9 @@ import pytest
 
 from helpers.training import SEAL, call, requests_of, seal_tools, write_rows
 from oospec_async.errors import OospecError
+from oospec_async.training.data.sources import sources_file
+from oospec_async.training.data.writing.seal_pool import read_pool
 from oospec_async.training.manifest import manifest_path
-from oospec_async.training.readers.seal_pool import read_pool
-from oospec_async.training.sources import sources_file
 
 
 def row(*calls: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -15,13 +15,20 @@ from rich.progress import Progress
 
 from helpers.training import SEAL, asking, function, read_back, seal_tools, write_rows
 from oospec_async.errors import OospecError
-from oospec_async.training.decontaminate import Evaluation
-from oospec_async.training.drawing import Drawing, Message, mentions
-from oospec_async.training.phrases import Phrases
-from oospec_async.training.readers.seal_pool import read_pool
+from oospec_async.training.data.decontaminate import Evaluation
+from oospec_async.training.data.writing.drawing import Drawing, Message, mentions
+from oospec_async.training.data.writing.phrases import Phrases
+from oospec_async.training.data.writing.seal_pool import read_pool
+from oospec_async.training.data.writing.synthesise import (
+    BATCH,
+    SynthesiseOptions,
+    batch,
+    message_row,
+    synthesise,
+    write_batches,
+)
+from oospec_async.training.data.writing.widen import EXTRAS
 from oospec_async.training.stage import Journal
-from oospec_async.training.synthesise import BATCH, SynthesiseOptions, batch, message_row, synthesise, write_batches
-from oospec_async.training.widen import EXTRAS
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 from helpers import tiny
 from helpers.training import asking, call, function, write_rows
 from oospec_async.errors import OospecError
-from oospec_async.training.recipe import Recipe
-from oospec_async.training.rows import rows_file
-from oospec_async.training.splits import split_of
+from oospec_async.training.data.rows import rows_file
+from oospec_async.training.data.splits import split_of
+from oospec_async.training.fit.recipe import Recipe
+from oospec_async.training.fit.trainer import Report, Trainer, TrainOptions
 from oospec_async.training.stage import read_lines
-from oospec_async.training.train import Report, Trainer, TrainOptions
 
 RECIPE = Recipe(rank=4, alpha=8, dropout=0.0, epochs=2, batch=2, rate=1e-2, longest=400)
 
@@ -69,7 +69,7 @@ def test_one_seed_gives_one_adapter_and_another_seed_another(rows: Path, tmp_pat
 def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oospec_async.training.train._DEV_EVERY", 2)
+    monkeypatch.setattr("oospec_async.training.fit.trainer._DEV_EVERY", 2)
     run(trainer(rows, tmp_path / "whole"))
     first = trainer(rows, tmp_path / "stopped").run()
     for _ in range(3):
@@ -131,7 +131,7 @@ def test_without_a_development_split_that_fits_the_last_adapter_is_kept(rows: Pa
 def test_losses_of_all_runs_are_remembered_and_the_best_adapter_is_kept(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oospec_async.training.train._DEV_EVERY", 1)
+    monkeypatch.setattr("oospec_async.training.fit.trainer._DEV_EVERY", 1)
     first = trainer(rows, tmp_path)
     reports = first.run()
     for _ in range(2):
@@ -150,8 +150,8 @@ def test_losses_of_all_runs_are_remembered_and_the_best_adapter_is_kept(
 
 
 def test_a_run_that_gets_no_better_ends_early(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oospec_async.training.train._DEV_EVERY", 1)
-    monkeypatch.setattr("oospec_async.training.train._PATIENCE", 2)
+    monkeypatch.setattr("oospec_async.training.fit.trainer._DEV_EVERY", 1)
+    monkeypatch.setattr("oospec_async.training.fit.trainer._PATIENCE", 2)
     made = trainer(rows, tmp_path)
     losses = iter([1.0, 2.0, 3.0])
     monkeypatch.setattr(made, "_measure", lambda: next(losses))
@@ -160,7 +160,7 @@ def test_a_run_that_gets_no_better_ends_early(rows: Path, tmp_path: Path, monkey
 
 def test_a_budget_ends_the_schedule(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter(range(0, 6000, 30))
-    monkeypatch.setattr("oospec_async.training.train.time.monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr("oospec_async.training.fit.trainer.time.monotonic", lambda: float(next(seconds)))
     options = TrainOptions(RECIPE, 0, tmp_path, budget=2.0)
     made = Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_lines(rows), options)
     assert [report.step for report in made.run()] == [1, 2, 3, 3]  # of six: the clock is read once a step, 30 s apart

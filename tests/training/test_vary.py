@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.training import asking, call, function, read_back, write_rows
-from oospec_async.training.decontaminate import function_of, name_key
-from oospec_async.training.splits import split_of
-from oospec_async.training.vary import FUNCTION_STYLES, vary, vary_file
+from oospec_async.training.data.decontaminate import function_of, name_key
+from oospec_async.training.data.splits import split_of
+from oospec_async.training.data.vary import FUNCTION_STYLES, vary, vary_file
 
 ROW = asking(
     "a",

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from helpers import tiny
-from oospec_async.training.writer import Writer
+from oospec_async.training.data.writing.writer import Writer
 
 END = tiny.token("<|im_end|>")
 TASKS = ["Water the plants\nlitres = 2", "Mow", "Wait\nminutes = 30\nloud = true"]

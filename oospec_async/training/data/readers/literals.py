@@ -1,0 +1,102 @@
+"""Python text in public sets: literals, and calls written as ``Name(key='value', …)``, well-formed or not."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Iterator
+
+from oospec_async.request import Json
+from oospec_async.training.data.readers.base import Object
+
+_BROKEN = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
+_NAME = r"[^\W\d][\w.]*"
+_CALL = re.compile(rf"\s*({_NAME})\((.*)\)\s*", re.DOTALL)
+_KEY = re.compile(rf"(?:^|,)\s*({_NAME})\s*=\s*", re.DOTALL)
+_APOSTROPHE = re.compile(r"(?<=[^\W\d])'(?=[a-z]{1,2}\b)")  # user's, don't: quotes of a literal stand at its ends
+
+
+def literal(text: str) -> Json:
+    """The JSON value that a Python literal stands for; None if it is no literal or has no JSON form."""
+    tree = _parsed(text)
+    return None if tree is None else _as_json(tree)
+
+
+def loose_literal(text: str) -> Json:
+    """As ``literal``, and with bare names read as text (``{'type': str}``) and apostrophes inside words escaped."""
+    for attempt in (text, _APOSTROPHE.sub(r"\\'", text)):
+        if (tree := _parsed(attempt)) is not None and (value := _as_json(_Unquoted().visit(tree))) is not None:
+            return value
+    return None
+
+
+class Unreadable(ValueError):
+    """A text that is no call."""
+
+
+def python_calls(text: str) -> tuple[list[Object], bool]:
+    """Calls in ``[Name(key='value'), …]``, and whether the text had to be repaired.
+
+    What is not Python is read by rule: without brackets it is one call; a value that is no literal is text, to the
+    next ``, key=``. Raises Unreadable.
+    """
+    body = text.strip()
+    bracketed = body.startswith("[") and body.endswith("]")
+    tree = _parsed(body if bracketed else f"[{body}]")
+    if isinstance(tree, ast.List) and tree.elts and all(isinstance(element, ast.Call) for element in tree.elts):
+        calls = [_call(element) for element in tree.elts if isinstance(element, ast.Call)]
+        if all(call is not None for call, _ in calls):
+            return [call for call, _ in calls if call is not None], not bracketed or any(fixed for _, fixed in calls)
+    match = _CALL.fullmatch(body[1:-1] if bracketed else body)
+    if match is None:
+        raise Unreadable(text)
+    return [{"name": match[1], "arguments": dict(_pairs(match[2]))}], True
+
+
+def _call(node: ast.Call) -> tuple[Object | None, bool]:
+    arguments: Object = {}
+    fixed = False
+    for keyword in node.keywords:
+        value = _as_json(keyword.value)
+        if value is None and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
+            value, fixed = ast.unparse(keyword.value), True
+        if keyword.arg is None:
+            return None, fixed
+        arguments[keyword.arg] = value
+    if node.args or not isinstance(node.func, ast.Name | ast.Attribute):
+        return None, fixed
+    return {"name": ast.unparse(node.func), "arguments": arguments}, fixed
+
+
+def _pairs(text: str) -> Iterator[tuple[str, Json]]:
+    keys = list(_KEY.finditer(text))
+    if text.strip() and (not keys or keys[0].start() != 0):
+        raise Unreadable(text)
+    ends = [key.start() for key in keys[1:]] + [len(text)]
+    for key, end in zip(keys, ends, strict=True):
+        raw = text[key.end() : end].strip()
+        value = literal(raw)
+        yield key[1], raw.strip("'\"") if value is None else value
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a stray backslash in a description is no concern of the reader
+            return ast.parse(text.strip(), mode="eval").body
+    except _BROKEN:
+        return None
+
+
+def _as_json(tree: ast.expr) -> Json:
+    try:
+        return json.loads(json.dumps(ast.literal_eval(tree), allow_nan=False))
+    except _BROKEN:
+        return None
+
+
+class _Unquoted(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Constant(node.id), node)

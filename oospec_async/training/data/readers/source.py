@@ -1,0 +1,104 @@
+"""Finding and reading a source: JSON Lines or one JSON array, plain or gzip."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from oospec_async.errors import OospecError
+from oospec_async.files.json_text import load_json
+from oospec_async.training.data.readers.base import Row
+
+_SUFFIXES = r"\.jsonl?(\.gz)?$"
+_PREFIX = r"^BFCL_v\d+_"
+_GZIP = b"\x1f\x8b"
+
+
+def stem(path: Path) -> str:
+    """The file's name without ``.json``, ``.jsonl`` and ``.gz``."""
+    return re.sub(_SUFFIXES, "", path.name)
+
+
+def category(path: Path) -> str:
+    """The category that a file's name stands for: ``simple_python`` of ``BFCL_v4_simple_python.jsonl.gz``."""
+    return re.sub(_PREFIX, "", stem(path))
+
+
+def find(source: Path, wanted: str | None) -> Path:
+    """The file that is meant by a path and a category. Raises OospecError, naming the categories that there are."""
+    if not source.is_dir():
+        if wanted is not None:
+            raise OospecError(f"{source}: --category chooses a file of a directory, and this is not one")
+        return source
+    try:
+        files = [path for path in sorted(source.iterdir()) if re.search(_SUFFIXES, path.name)]
+    except OSError as error:
+        raise OospecError(f"{source}: cannot list the directory: {error.strerror}") from None
+    known = ", ".join(sorted({category(path) for path in files}))
+    if not known:
+        raise OospecError(f"{source}: no .json or .jsonl file in this directory")
+    if wanted is None:
+        raise OospecError(f"{source}: a directory; choose a file of it with --category: {known}")
+    found = [path for path in files if category(path) == wanted]
+    if not found:
+        raise OospecError(f"{source}: no category {wanted!r}; there are {known}")
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise OospecError(f"{source}: category {wanted!r} is in several files, name one: {names}")
+    return found[0]
+
+
+def beside(path: Path, folder: str) -> Path | None:
+    """The file of the same name in a folder beside ``path``, whatever its suffix."""
+    endings = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+    names = [path.parent / folder / (stem(path) + ending) for ending in endings]
+    return next((name for name in names if name.exists()), None)
+
+
+def read_rows(path: Path, *, growing: bool = False) -> Iterator[Row]:
+    """The rows of a file. Raises OospecError naming the file and the line (in an array: the row, from 1).
+
+    ``growing``: the file may be being written; a last line without its end is left out.
+    """
+    text = _text(path)
+    if growing:
+        text = text[: text.rfind("\n") + 1]
+    empty = True
+    for where, number, value in _array(path, text) if text.lstrip().startswith("[") else _lines(path, text):
+        empty = False
+        if not isinstance(value, dict):
+            raise OospecError(f"{where}: a row is a JSON object, not {type(value).__name__}")
+        yield Row(where, f"{stem(path)}-{number}", value)
+    if empty:
+        raise OospecError(f"{path}: no rows in this file")
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        # By content: a browser may unpack a download and leave its name.
+        data = gzip.decompress(data) if data.startswith(_GZIP) else data
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise OospecError(f"{path}: damaged gzip; fetch the file again") from None
+    except OSError as error:
+        raise OospecError(f"{path}: cannot read rows: {error.strerror}") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OospecError(f"{path}: not UTF-8 at byte {error.start}") from None
+
+
+def _lines(path: Path, text: str) -> Iterator[tuple[str, int, object]]:
+    # Not splitlines(): U+2028 and friends are legal inside JSON strings.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            where = f"{path}:{number}"
+            yield where, number, load_json(line, where, "one row a line")
+
+
+def _array(path: Path, text: str) -> Iterator[tuple[str, int, object]]:
+    for number, value in enumerate(load_json(text, str(path), "an array of rows"), start=1):
+        yield f"{path}: row {number}", number, value

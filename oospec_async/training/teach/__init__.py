@@ -1,0 +1,1 @@
+"""A teacher and the calls that it makes, one line a request."""
