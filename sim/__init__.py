@@ -5,5 +5,5 @@
 >>> recording = open_recording(Path("traces/qwen3-14b.json"))
 >>> result = Simulator(recording).run(Scenario(method="oospec", placement=parse_placement("shared")))
 
-from ``sim.simulator``, ``sim.scenario``, ``sim.placement`` and ``sim.recording``.
+from ``sim.figures.simulator``, ``sim.scenario.scenario``, ``sim.scenario.placement`` and ``sim.costs.recording``.
 """

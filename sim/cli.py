@@ -10,9 +10,9 @@ import click
 
 from oospec_async.console.command import run_command, visible
 from oospec_async.errors import OospecError
-from sim.methods import DEFAULT_METHODS
-from sim.placement import PLACEMENTS
-from sim.scenario import scenario_of
+from sim.scenario.methods import DEFAULT_METHODS
+from sim.scenario.placement import PLACEMENTS
+from sim.scenario.scenario import scenario_of
 
 _PATH = click.Path(path_type=Path)
 _OPTIONS = ("method", "placement", "load", "scale-sidecar", "jitter", "seed")  # of fields of a scenario

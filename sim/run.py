@@ -14,16 +14,17 @@ from oospec_async.console.output import note, stdout
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
 from oospec_async.timeline import check_timeline_path
-from sim.costs import NS, Costs
-from sim.honesty import basis
-from sim.interference import measure_interference
-from sim.measure import decode, hidden, latency
-from sim.methods import DEFAULT_METHODS
-from sim.recording import Recording, open_recording
-from sim.replay import Served
-from sim.scenario import Scenario
-from sim.simulator import Result, Simulator
-from sim.table import behind, print_results
+from sim.costs.costs import Costs
+from sim.costs.nanoseconds import NS
+from sim.costs.recording import Recording, open_recording
+from sim.figures.measure import decode, hidden, latency
+from sim.figures.provenance import basis
+from sim.figures.simulator import Result, Simulator
+from sim.figures.table import behind, print_results
+from sim.replay.replay import Served
+from sim.scenario.interference import measure_interference
+from sim.scenario.methods import DEFAULT_METHODS
+from sim.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def run(options: Options) -> None:
     scenarios = [replace(options.base, method=method) for method in dict.fromkeys(methods)]
     results = [simulator.run(scenario) for scenario in scenarios]
     if options.timeline is not None:
-        from sim.timeline import write
+        from sim.figures.events import write
 
         write(results, options.timeline, f"Simulated from {basis(simulator.recording.trace)} parts: {options.trace}")
         note(err, f"timeline: {options.timeline}")

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from oospec_async.console.output import print_line, stdout
 from oospec_async.console.table import Table, print_table
+from sim.costs.recording import Recording, open_recording
 from sim.fidelity.questions import Fidelity, fidelity
 from sim.fidelity.times import Errors
-from sim.honesty import models_line
-from sim.recording import Recording, open_recording
+from sim.figures.provenance import models_line
 
 __all__ = ["Fidelity", "fidelity", "run_fidelity"]
 

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 from oospec_async.errors import OospecError
 from oospec_async.trace import RequestTrace
-from sim.costs import Costs
+from sim.costs.costs import Costs
+from sim.costs.recording import Recording
 from sim.fidelity.times import Errors, errors, recorded, recorded_prefills, simulated
-from sim.interference import Interference, measure_interference
-from sim.placement import Placement, Shared, SharedFair, Split
-from sim.recording import Recording
-from sim.scenario import Scenario
-from sim.simulator import Simulator
-from sim.spelling import text_of
+from sim.figures.simulator import Simulator
+from sim.scenario.interference import Interference, measure_interference
+from sim.scenario.parameters import text_of
+from sim.scenario.placement import Placement, Shared, SharedFair, Split
+from sim.scenario.scenario import Scenario
 
 _DEVICE = re.compile(r"(cpu|cuda)(:\d+)?")
 

@@ -10,9 +10,9 @@ from statistics import fmean, median
 import numpy as np
 
 from oospec_async.trace import RequestTrace
-from sim.costs import NS
-from sim.recording import Recording
-from sim.replay import Served
+from sim.costs.nanoseconds import NS
+from sim.costs.recording import Recording
+from sim.replay.replay import Served
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable
 from itertools import count
 
-from sim.script import Rank
+from sim.replay.timetable import Rank
 
 
 class VirtualClock:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sim.live.clock import VirtualClock
-from sim.placement import Layout
-from sim.script import Rank
+from sim.replay.timetable import Rank
+from sim.scenario.placement import Layout
 
 Model = Literal["target", "sidecar"]
 Done = Callable[[int, int], None]

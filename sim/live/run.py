@@ -18,14 +18,14 @@ from oospec_async.decoding.drafters import drafters_of
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
 from oospec_async.timeline import check_timeline_path, write_timeline
-from sim.costs import Costs
-from sim.honesty import NO_LINK, basis, models_line, provenance_lines, slowdown_note
+from sim.costs.costs import Costs
+from sim.costs.recording import Recording, open_recording
+from sim.figures.provenance import NO_LINK, basis, models_line, provenance_lines, slowdown_note
 from sim.live.serve import VirtualRun, serve
-from sim.methods import Method, find_method
-from sim.placement import Placement, parse_placement
-from sim.recording import Recording, open_recording
-from sim.script import Script, write_script
-from sim.spelling import suggestion
+from sim.replay.timetable import Script, write_script
+from sim.scenario.methods import Method, find_method
+from sim.scenario.parameters import suggestion
+from sim.scenario.placement import Placement, parse_placement
 
 USUAL = ("ar", "toolspec", "oospec")
 

@@ -23,8 +23,8 @@ from sim.live.payload import tool_of
 from sim.live.sidecar import VirtualSidecar, VirtualWave
 from sim.live.state import ProfileState
 from sim.live.target import VirtualCodec, VirtualExecutor, VirtualPrompts, VirtualTarget
-from sim.placement import Layout
-from sim.script import Script
+from sim.replay.timetable import Script
+from sim.scenario.placement import Layout
 
 _MOST_VERSIONS = (1 << 32) - 1  # what a message has room for
 

@@ -14,8 +14,8 @@ from oospec_async.runtime.ports import WaveReport
 from sim.live.clock import VirtualClock
 from sim.live.devices import VirtualDevice
 from sim.live.payload import payload_of
-from sim.placement import Law
-from sim.script import Forward, Rank, Script
+from sim.replay.timetable import Forward, Rank, Script
+from sim.scenario.placement import Law
 
 
 @dataclass

@@ -10,7 +10,7 @@ from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Verdict
 from oospec_async.hints import Hint
 from sim.live.clock import VirtualClock
-from sim.script import Rank, Script
+from sim.replay.timetable import Rank, Script
 
 _WRONG = 0  # a virtual target never says it
 _OTHERS = "other drafters"

@@ -12,8 +12,8 @@ from oospec_async.dialects.dialect import Dialect
 from oospec_async.request import Request
 from sim.live.clock import VirtualClock
 from sim.live.devices import VirtualDevice
-from sim.placement import Law
-from sim.script import Rank, Script
+from sim.replay.timetable import Rank, Script
+from sim.scenario.placement import Law
 
 T = TypeVar("T")
 _ENDLESS = 1 << 62

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oospec_async.files.writing import write_atomically
+from sim.figures.simulator import Result, Simulator
 from sim.report.page import page
 from sim.report.run import run_sections
 from sim.report.study import study_sections
-from sim.simulator import Result, Simulator
 from sim.study.assertions import Verdict
 from sim.study.rows import Row
 from sim.study.spec import Study

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from oospec_async.trace import Trace
-from sim.honesty import basis, models_line
+from sim.figures.provenance import basis, models_line
 from sim.report.page import Section, paragraph, table
 
 # Which parts of a trace each kind of figure is made from.

@@ -10,18 +10,18 @@ from html import escape
 from oospec_async.timeline import colours
 from oospec_async.timeline.figure import figure
 from oospec_async.timeline.runs import runs_of
-from sim.costs import NS
-from sim.honesty import basis
-from sim.measure import decode, latency, pick
-from sim.placement import Placement, Shared, SharedFair, Split, parse_placement
+from sim.costs.nanoseconds import NS
+from sim.figures.events import events_of
+from sim.figures.measure import decode, latency, pick
+from sim.figures.provenance import basis
+from sim.figures.simulator import Result, Simulator
+from sim.figures.table import notes_by_method, requests_of, rows_of, unlike
 from sim.report import charts
 from sim.report.page import Section, pair, paragraph, plot, table
 from sim.report.provenance import provenance_section
-from sim.scenario import Scenario
-from sim.simulator import Result, Simulator
-from sim.spelling import text_of
-from sim.table import notes_by_method, requests_of, rows_of, unlike
-from sim.timeline import events_of
+from sim.scenario.parameters import text_of
+from sim.scenario.placement import Placement, Shared, SharedFair, Split, parse_placement
+from sim.scenario.scenario import Scenario
 
 _SPEEDS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _LATENCIES = (0.00001, 0.0001, 0.001, 0.003, 0.01, 0.03, 0.1)  # seconds

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from html import escape
 
 from oospec_async.request import Json
-from sim.honesty import basis
-from sim.load import Closed
-from sim.measure import pick
+from sim.figures.measure import pick
+from sim.figures.provenance import basis
+from sim.figures.simulator import Simulator
 from sim.report import charts
 from sim.report.page import Section, pair, paragraph, plot, table
 from sim.report.provenance import provenance_section
-from sim.simulator import Simulator
+from sim.scenario.load import Closed
 from sim.study.assertions import Verdict
 from sim.study.rows import Row
 from sim.study.spec import Study

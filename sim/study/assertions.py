@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oospec_async.errors import OospecError
-from sim.measure import Figures, known_figures, pick
-from sim.scenario import Scenario, read_fields
-from sim.spelling import suggestion
+from sim.figures.measure import Figures, known_figures, pick
+from sim.scenario.parameters import suggestion
+from sim.scenario.scenario import Scenario, read_fields
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq,

@@ -16,7 +16,7 @@ from oospec_async.console.output import note, stdout
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.trace import Trace
-from sim.honesty import basis, provenance_lines
+from sim.figures.provenance import basis, provenance_lines
 from sim.run import open_simulator
 from sim.study.assertions import Verdict, judge
 from sim.study.rows import Row, Rows

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
-from sim.scenario import Scenario, UnfitFleet, read_fields, scenario_from
-from sim.spelling import shown, suggestion
+from sim.scenario.parameters import shown, suggestion
+from sim.scenario.scenario import Scenario, UnfitFleet, read_fields, scenario_from
 from sim.study.assertions import Assertion, parse_assertion
 
 _KEYS = ("name", "about", "trace", "colocated", "scenario", "grid", "assert")

@@ -12,12 +12,12 @@ from oospec_async.console.command import visible
 from oospec_async.console.output import print_line
 from oospec_async.console.table import Table, print_table
 from oospec_async.trace import Trace
-from sim.honesty import basis, models_line, provenance_lines
-from sim.measure import Figures, pick
+from sim.figures.measure import Figures, pick
+from sim.figures.provenance import basis, models_line, provenance_lines
+from sim.figures.table import form_of
 from sim.study.assertions import Verdict
 from sim.study.rows import Row
 from sim.study.spec import Study
-from sim.table import form_of
 
 _COLUMNS = {
     "latency.mean": "latency",

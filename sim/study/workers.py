@@ -12,7 +12,7 @@ from typing import Any
 
 from oospec_async.errors import OospecError
 from sim.run import open_simulator
-from sim.scenario import Scenario
+from sim.scenario.scenario import Scenario
 from sim.study.processes import Processes, WorkerDied
 from sim.study.rows import Row
 

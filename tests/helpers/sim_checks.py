@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from sim.costs import NS
-from sim.replay import Replay, Served
-from sim.scenario import Scenario
-from sim.script import Script
+from sim.costs.nanoseconds import NS
+from sim.replay.replay import Replay, Served
+from sim.replay.timetable import Script
+from sim.scenario.scenario import Scenario
 
 
 def check_causality(served: Served) -> None:

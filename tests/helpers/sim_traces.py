@@ -25,12 +25,12 @@ from oospec_async.trace import (
     Wave,
     WaveStep,
 )
-from sim.costs import NS
-from sim.placement import Shared, Split
-from sim.recording import Recording
-from sim.replay import Served
-from sim.scenario import Scenario
-from sim.simulator import Simulator
+from sim.costs.nanoseconds import NS
+from sim.costs.recording import Recording
+from sim.figures.simulator import Simulator
+from sim.replay.replay import Served
+from sim.scenario.placement import Shared, Split
+from sim.scenario.scenario import Scenario
 
 TARGET = ModelInfo(name="made-up", source="tests", weights_sha256="0" * 64, dtype="float32", device="cpu:0")
 SIDECAR = TARGET.model_copy(update={"name": "made-up small", "device": "cpu:1"})

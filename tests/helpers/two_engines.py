@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from helpers.sim_traces import Made, request, trace
 from oospec_async.events import Event
 from oospec_async.trace import RequestTrace, Trace, Wave
+from sim.figures.simulator import Simulator
 from sim.live.serve import VirtualRun, serve
-from sim.scenario import Scenario
-from sim.script import Script
-from sim.simulator import Simulator
+from sim.replay.timetable import Script
+from sim.scenario.scenario import Scenario
 
 NS = 1e-9  # seconds
 METHODS = ("ar", "toolspec", "oospec")

@@ -19,13 +19,13 @@ from helpers.sim_traces import Made, random_requests, request, trace
 from helpers.two_engines import METHODS, NS, PLACEMENTS, simulated, traces, virtual, with_steps
 from oospec_async.runtime.channel import Address, Delivery, HintReader
 from oospec_async.trace import Trace
-from sim.link import Mailbox
+from sim.costs.recording import Recording, open_recording
+from sim.figures.simulator import Simulator
 from sim.live.clock import VirtualClock
-from sim.placement import parse_placement
-from sim.recording import Recording, open_recording
-from sim.scenario import Scenario
-from sim.script import Rank
-from sim.simulator import Simulator
+from sim.replay.mailbox import Mailbox
+from sim.replay.timetable import Rank
+from sim.scenario.placement import parse_placement
+from sim.scenario.scenario import Scenario
 
 REAL = Path(__file__).parents[2] / "traces" / "qwen3-14b.json"
 

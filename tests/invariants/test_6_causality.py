@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.sim_checks import check_causality
 from helpers.sim_traces import PLAIN, random_requests, request, trace
-from sim.costs import NS
-from sim.recording import Recording
-from sim.scenario import Scenario, scenario_of
-from sim.simulator import Simulator
+from sim.costs.nanoseconds import NS
+from sim.costs.recording import Recording
+from sim.figures.simulator import Simulator
+from sim.scenario.scenario import Scenario, scenario_of
 
 PLACEMENTS = ("split", "shared", "shared-fair", "fraction:share=0.3", "tensor-parallel:ways=2")
 METHODS = ("ar", "toolspec", "oospec", "oospec@zero", "oospec@never", "perfect")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.sim_checks import check_conservation, check_devices
 from helpers.sim_traces import random_requests, trace
-from sim.methods import DEFAULT_METHODS
-from sim.recording import Recording
-from sim.scenario import scenario_of
-from sim.simulator import Simulator
+from sim.costs.recording import Recording
+from sim.figures.simulator import Simulator
+from sim.scenario.methods import DEFAULT_METHODS
+from sim.scenario.scenario import scenario_of
 
 PLACEMENTS = ("split", "shared", "shared-fair", "fraction:share=0.3", "tensor-parallel:ways=4")
 

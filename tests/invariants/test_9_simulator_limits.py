@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from helpers.sim_checks import by_hand
 from helpers.sim_traces import Made, random_requests, request, trace
 from oospec_async.trace import RequestTrace
-from sim.costs import Costs, forward_ns
-from sim.recording import Recording
-from sim.replay import Served
-from sim.scenario import Scenario, scenario_of
-from sim.simulator import Simulator
+from sim.costs.costs import Costs
+from sim.costs.nanoseconds import forward_ns
+from sim.costs.recording import Recording
+from sim.figures.simulator import Simulator
+from sim.replay.replay import Served
+from sim.scenario.scenario import Scenario, scenario_of
 
 SEEDS = st.integers(0, 10**6)
 

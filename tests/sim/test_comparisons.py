@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from helpers.sim_traces import random_requests, request, trace
 from oospec_async.trace import RequestTrace, Trace, write_trace
-from sim.jitter import Jitter
-from sim.measure import pick
-from sim.recording import Recording
+from sim.costs.jitter import Jitter
+from sim.costs.recording import Recording
+from sim.figures.measure import pick
+from sim.figures.simulator import Result, Simulator
+from sim.figures.table import rows_of, unlike
 from sim.run import Options, run
-from sim.scenario import scenario_of
-from sim.simulator import Result, Simulator
-from sim.table import rows_of, unlike
+from sim.scenario.scenario import scenario_of
 
 
 def as_ar(run: RequestTrace, output: int, **changes: object) -> RequestTrace:

@@ -8,8 +8,9 @@ import pytest
 from helpers.sim_traces import PLAIN, observed, random_requests, trace
 from oospec_async.errors import OospecError
 from oospec_async.trace import HostSample
-from sim.costs import Costs, forward_ns, whole_ns
-from sim.recording import Recording
+from sim.costs.costs import Costs
+from sim.costs.nanoseconds import forward_ns, whole_ns
+from sim.costs.recording import Recording
 
 
 def test_a_request_has_its_own_prefill_and_wave_and_without_them_those_of_others() -> None:

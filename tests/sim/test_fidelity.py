@@ -13,13 +13,13 @@ import pytest
 from helpers.sim_traces import PLAIN, Made, observed, random_requests, request, trace
 from oospec_async.errors import OospecError
 from oospec_async.trace import Trace, write_trace
-from sim.costs import Costs
+from sim.costs.costs import Costs
+from sim.costs.recording import Recording
 from sim.fidelity import fidelity
 from sim.fidelity.times import recorded_prefills
-from sim.interference import measure_interference
-from sim.recording import Recording
-from sim.scenario import scenario_of
-from sim.simulator import Simulator
+from sim.figures.simulator import Simulator
+from sim.scenario.interference import measure_interference
+from sim.scenario.scenario import scenario_of
 
 SLOW = replace(PLAIN, step=0.02)
 LONG_PREFILLS = replace(SLOW, prefill_token=0.001)  # in which waves end, whole

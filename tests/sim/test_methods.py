@@ -6,8 +6,8 @@ import pytest
 
 from helpers.sim_traces import random_requests, request, trace
 from oospec_async.errors import OospecError
-from sim.methods import find_method
-from sim.recording import Recording
+from sim.costs.recording import Recording
+from sim.scenario.methods import find_method
 
 HINTED = request("r", 9, without=[(2, 1)] * 8, hinted=[[(5, 2)] * 8, [(6, 0)] * 8])
 

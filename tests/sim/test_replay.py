@@ -8,11 +8,12 @@ import pytest
 
 from helpers.sim_checks import check_causality, check_conservation
 from helpers.sim_traces import Made, random_requests, request, trace
-from sim.link import Link, Mailbox
-from sim.recording import Recording
-from sim.replay import Replay
-from sim.scenario import scenario_of
-from sim.simulator import Simulator
+from sim.costs.recording import Recording
+from sim.figures.simulator import Simulator
+from sim.replay.mailbox import Mailbox
+from sim.replay.replay import Replay
+from sim.scenario.link import Link
+from sim.scenario.scenario import scenario_of
 
 MS = 1_000_000
 # Prefill 10 ms, a verify 10 ms whatever its size, a sidecar forward 4 ms, nothing on the host.
@@ -121,7 +122,7 @@ def test_before_a_prefill_there_is_the_host() -> None:
 
 def test_events_are_linear_in_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a replay costs is what it schedules."""
-    from sim.devices import Clock
+    from sim.replay.devices import Clock
 
     counted = []
     schedule = Clock.schedule

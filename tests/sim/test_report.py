@@ -10,15 +10,15 @@ import pytest
 
 from helpers.sim_traces import random_requests, request, trace
 from oospec_async.trace import Trace, write_trace
-from sim.recording import Recording
+from sim.costs.recording import Recording
+from sim.figures.events import events_of
+from sim.figures.simulator import Simulator
 from sim.report import write_report, write_study_report
 from sim.report.charts import bars, boxes, lines
-from sim.scenario import Scenario, scenario_of
-from sim.simulator import Simulator
+from sim.scenario.scenario import Scenario, scenario_of
 from sim.study.assertions import judge
 from sim.study.spec import read_study
 from sim.study.workers import Task, work
-from sim.timeline import events_of
 
 NASTY = '</script><img src=x onerror="alert(1)">'
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from oospec_async.errors import OospecError
-from sim.load import Poisson, Recorded, parse_load
-from sim.placement import PLACEMENTS, Law, parse_placement
-from sim.scenario import Scenario, scenario_of
-from sim.spelling import text_of
+from sim.scenario.load import Poisson, Recorded, parse_load
+from sim.scenario.parameters import text_of
+from sim.scenario.placement import PLACEMENTS, Law, parse_placement
+from sim.scenario.scenario import Scenario, scenario_of
 
 
 def test_values_may_be_text_or_of_their_own_kind() -> None:

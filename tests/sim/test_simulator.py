@@ -8,12 +8,12 @@ import pytest
 
 from helpers.sim_traces import random_requests, request, trace
 from oospec_async.trace import Trace
-from sim.honesty import basis, provenance_lines
-from sim.interference import Interference
-from sim.measure import known_figures, pick
-from sim.recording import Recording
-from sim.scenario import Scenario, scenario_of
-from sim.simulator import Result, Simulator
+from sim.costs.recording import Recording
+from sim.figures.measure import known_figures, pick
+from sim.figures.provenance import basis, provenance_lines
+from sim.figures.simulator import Result, Simulator
+from sim.scenario.interference import Interference
+from sim.scenario.scenario import Scenario, scenario_of
 
 
 def simulator(count: int = 12, seed: int = 1) -> Simulator:

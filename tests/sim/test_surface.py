@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.surface import fit
+from sim.costs.forward_times import fit
 
 SAMPLES = [(n, c, 0.02 + 0.0003 * n + 2e-6 * c) for n in (1, 2, 8, 32) for c in range(100, 1000, 50)]
 

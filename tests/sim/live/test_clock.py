@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sim.live.clock import VirtualClock
 from sim.live.loop import run_virtually
-from sim.script import Rank
+from sim.replay.timetable import Rank
 
 HOUR = 3_600_000_000_000  # ns
 

@@ -15,10 +15,10 @@ from helpers.sim_traces import random_requests, request, trace
 from oospec_async.commands.cli import command
 from oospec_async.errors import OospecError
 from oospec_async.trace import Origin, Trace, write_trace
-from sim.placement import parse_placement
-from sim.recording import open_recording
-from sim.scenario import Scenario
-from sim.simulator import Simulator
+from sim.costs.recording import open_recording
+from sim.figures.simulator import Simulator
+from sim.scenario.placement import parse_placement
+from sim.scenario.scenario import Scenario
 
 
 @pytest.fixture

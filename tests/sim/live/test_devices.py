@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sim.live.clock import VirtualClock
 from sim.live.devices import Model, Queueing, Together, VirtualDevice, build
-from sim.placement import Layout, parse_placement
-from sim.script import Rank
+from sim.replay.timetable import Rank
+from sim.scenario.placement import Layout, parse_placement
 
 Asked = tuple[int, Model, int]  # at, by whom, for how many ns
 

@@ -15,12 +15,12 @@ from oospec_async.errors import OospecError
 from oospec_async.hints import decode_hint
 from oospec_async.runtime.channel import MAX_PAYLOAD
 from oospec_async.trace import Trace
+from sim.costs.recording import Recording
+from sim.figures.simulator import Simulator
 from sim.live.payload import payload_of, tool_of
 from sim.live.serve import VirtualRun, serve
-from sim.placement import Layout, parse_placement
-from sim.recording import Recording
-from sim.script import Hint, Script
-from sim.simulator import Simulator
+from sim.replay.timetable import Hint, Script
+from sim.scenario.placement import Layout, parse_placement
 
 SPLIT = parse_placement("split").layout()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.surface import Floats
+from sim.costs.forward_times import Floats
 
 
 @dataclass(frozen=True)

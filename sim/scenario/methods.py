@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from oospec_async.errors import OospecError
 from oospec_async.trace import Profile, RequestTrace
-from sim.recording import Recording
-from sim.spelling import suggestion
+from sim.costs.recording import Recording
+from sim.scenario.parameters import suggestion
 
 DEFAULT_METHODS = ("ar", "toolspec", "oospec", "oospec@zero", "perfect")
 

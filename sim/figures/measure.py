@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oospec_async.console.figures import PERCENTILES, distribution, ratio, tokens_per_round
-from sim.costs import NS
-from sim.devices import Span
-from sim.replay import Replay, Served
+from sim.costs.nanoseconds import NS
+from sim.replay.devices import Span
+from sim.replay.replay import Replay, Served
 
 Distribution = dict[str, float]
 Figures = dict[str, float | Distribution]

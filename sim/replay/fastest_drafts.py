@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sim.surface import Floats
+from sim.costs.forward_times import Floats
 
 
 def cheapest_drafts(verify: Floats, commit: Sequence[int], draft: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from oospec_async.trace import ModelInfo, Trace
-from sim.interference import Interference
-from sim.placement import Placement
+from sim.scenario.interference import Interference
+from sim.scenario.placement import Placement
 
 NO_LINK = "link: the trace has no samples of it; hints arrive at the instant of their publish"
 

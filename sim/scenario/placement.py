@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-from sim.spelling import parse, within
+from sim.scenario.parameters import parse, within
 
 Sharing = Literal["alone", "serial", "fair"]
 Slowdown = tuple[float, float]  # of target and sidecar while both are busy
@@ -51,7 +51,7 @@ class Placement(Protocol):
     about: ClassVar[str]
 
     def layout(self, measured: Slowdown | None = None) -> Layout:
-        """``measured``: how much two models on one device slow each other, from a trace of both (sim.interference)."""
+        """``measured``: how much two models on one device slow each other, from a trace of both (``interference``)."""
         ...
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from oospec_async.events import Event
 from oospec_async.timeline import write_timeline
-from sim.replay import RoundLog, Served
-from sim.simulator import Result
+from sim.figures.simulator import Result
+from sim.replay.replay import RoundLog, Served
 
 _OTHERS = "other drafters"
 

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from oospec_async.console.output import print_line
 from oospec_async.console.table import Table, print_table
-from sim.honesty import basis, models_line, provenance_lines
-from sim.measure import Figures, pick
-from sim.recording import Recording
-from sim.simulator import Result
+from sim.costs.recording import Recording
+from sim.figures.measure import Figures, pick
+from sim.figures.provenance import basis, models_line, provenance_lines
+from sim.figures.simulator import Result
 
 Cell = Callable[[Figures], str]
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import simpy
 
-from sim.devices import Clock, Device, Devices, Moment, build
-from sim.link import Link, Mailbox
-from sim.placement import Layout
-from sim.script import Forward, Rank, Script
+from sim.replay.devices import Clock, Device, Devices, Moment, build
+from sim.replay.mailbox import Mailbox
+from sim.replay.timetable import Forward, Rank, Script
+from sim.scenario.link import Link
+from sim.scenario.placement import Layout
 
 Process = Generator[simpy.Event, Any, None]
 Law = Callable[[int], int]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from sim.costs import Costs
-from sim.honesty import NO_LINK, slowdown_note
-from sim.interference import Interference
-from sim.replay import Replay
-from sim.scenario import Scenario
+from sim.costs.costs import Costs
+from sim.figures.provenance import NO_LINK, slowdown_note
+from sim.replay.replay import Replay
+from sim.scenario.interference import Interference
+from sim.scenario.scenario import Scenario
 
 _LONG = 3  # times of service that waiting must exceed to be called a growing queue
 
@@ -23,7 +23,7 @@ def notes_on(
         yield slowdown_note(scenario.placement, interference)
     if wave and not len(costs.links) and scenario.link_latency is None:
         yield NO_LINK
-    if (doubt := scenario.load.doubt([served.script for served in replay.served])) is not None:
+    if (doubt := scenario.load.doubt([served.script.arrival_ns for served in replay.served])) is not None:
         yield doubt
     yield from _overload(replay)
 

@@ -8,9 +8,9 @@ from statistics import median
 
 from oospec_async.errors import OospecError
 from oospec_async.trace import RequestTrace
-from sim.costs import Costs
-from sim.placement import Slowdown
-from sim.recording import Recording
+from sim.costs.costs import Costs
+from sim.costs.recording import Recording
+from sim.scenario.placement import Slowdown
 
 _INSIDE = 0.9  # share of a forward that must lie beside the other model's work
 _PART = 0.25  # share of a prefill for which that is enough: a wave often ends within it

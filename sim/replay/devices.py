@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 import simpy
 from simpy.events import EventPriority
 
-from sim.placement import Layout
-from sim.script import Rank
+from sim.replay.timetable import Rank
+from sim.scenario.placement import Layout
 
 Model = Literal["target", "sidecar"]
 Span = tuple[int, int]  # a forward's begin and end, in ns

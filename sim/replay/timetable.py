@@ -13,11 +13,12 @@ from enum import IntEnum
 import numpy as np
 
 from oospec_async.trace import Profile, RequestTrace
-from sim.cheapest import cheapest_drafts
-from sim.costs import COMMIT_SHARE, NS, Costs, Host, forward_ns, whole_ns
-from sim.jitter import Jitter, Noise, pick
-from sim.methods import Drafts, Method
-from sim.placement import Law
+from sim.costs.costs import COMMIT_SHARE, Costs, Host
+from sim.costs.jitter import Jitter, Noise, pick
+from sim.costs.nanoseconds import NS, forward_ns, whole_ns
+from sim.replay.fastest_drafts import cheapest_drafts
+from sim.scenario.methods import Drafts, Method
+from sim.scenario.placement import Law
 
 
 class Rank(IntEnum):

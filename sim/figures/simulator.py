@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oospec_async.errors import OospecError
-from sim.costs import Costs
-from sim.interference import Interference
-from sim.jitter import Jitter
-from sim.measure import Figures, measure, speedups
-from sim.methods import Method, find_method
-from sim.notes import notes_on
-from sim.placement import Law
-from sim.recording import Recording
-from sim.replay import Replay, Setting
-from sim.replay import replay as run_replay
-from sim.scenario import Scenario
-from sim.script import Script, write_script
+from sim.costs.costs import Costs
+from sim.costs.jitter import Jitter
+from sim.costs.recording import Recording
+from sim.figures.measure import Figures, measure, speedups
+from sim.figures.notes import notes_on
+from sim.replay.replay import Replay, Setting
+from sim.replay.replay import replay as run_replay
+from sim.replay.timetable import Script, write_script
+from sim.scenario.interference import Interference
+from sim.scenario.methods import Method, find_method
+from sim.scenario.placement import Law
+from sim.scenario.scenario import Scenario
 
 BASELINES = ("ar", "toolspec")
 
@@ -104,7 +104,9 @@ class Simulator:
             sidecars=scenario.sidecars,
             scale_sidecar=scenario.scale_sidecar,
         )
-        return run_replay(scripts, setting, scenario.load.arrivals(scripts, scenario.seed))
+        return run_replay(
+            scripts, setting, scenario.load.arrivals([script.arrival_ns for script in scripts], scenario.seed)
+        )
 
     def _speedups(self, scenario: Scenario, done: Replay, name: str, notes: list[str]) -> Figures:
         """Over a baseline, on the requests that both have with the same output; ``notes`` say which are left out."""

@@ -8,9 +8,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from sim.costs import NS
-from sim.script import Script
-from sim.spelling import parse, within
+from sim.costs.nanoseconds import NS
+from sim.scenario.parameters import parse, within
 
 
 class Load(Protocol):
@@ -19,12 +18,15 @@ class Load(Protocol):
     name: ClassVar[str]
     about: ClassVar[str]
 
-    def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int] | None:
-        """When each request arrives, in ns; None: as soon as a target is free."""
+    def arrivals(self, recorded: Sequence[int], seed: int) -> list[int] | None:
+        """When each request arrives, in ns; None: as soon as a target is free.
+
+        ``recorded``: when each arrived in the trace, in ns.
+        """
         ...
 
-    def doubt(self, scripts: Sequence[Script]) -> str | None:
-        """What a reader must know about these arrivals, if anything."""
+    def doubt(self, recorded: Sequence[int]) -> str | None:
+        """What a reader must know about arrivals that were made from these, if anything."""
         ...
 
 
@@ -33,10 +35,10 @@ class Closed:
     name: ClassVar[str] = "closed"
     about: ClassVar[str] = "each target takes the next request when it is through with one"
 
-    def arrivals(self, scripts: Sequence[Script], seed: int) -> None:
+    def arrivals(self, recorded: Sequence[int], seed: int) -> None:
         return None
 
-    def doubt(self, scripts: Sequence[Script]) -> None:
+    def doubt(self, recorded: Sequence[int]) -> None:
         return None
 
 
@@ -52,12 +54,12 @@ class Poisson:
     def __post_init__(self) -> None:
         within(self, "rate", 1e-4, 1e6, "load")
 
-    def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int]:
-        gaps = np.random.default_rng([seed, 0x10AD]).exponential(NS / self.rate, len(scripts))
+    def arrivals(self, recorded: Sequence[int], seed: int) -> list[int]:
+        gaps = np.random.default_rng([seed, 0x10AD]).exponential(NS / self.rate, len(recorded))
         arrivals: list[int] = np.rint(np.cumsum(gaps)).astype(np.int64).tolist()
         return arrivals
 
-    def doubt(self, scripts: Sequence[Script]) -> None:
+    def doubt(self, recorded: Sequence[int]) -> None:
         return None
 
 
@@ -73,11 +75,11 @@ class Recorded:
     def __post_init__(self) -> None:
         within(self, "speed", 1e-6, 1e6, "load")
 
-    def arrivals(self, scripts: Sequence[Script], seed: int) -> list[int]:
-        return [round(script.arrival_ns / self.speed) for script in scripts]
+    def arrivals(self, recorded: Sequence[int], seed: int) -> list[int]:
+        return [round(ns / self.speed) for ns in recorded]
 
-    def doubt(self, scripts: Sequence[Script]) -> str | None:
-        if len(scripts) < 2 or len({script.arrival_ns for script in scripts}) > 1:
+    def doubt(self, recorded: Sequence[int]) -> str | None:
+        if len(recorded) < 2 or len(set(recorded)) > 1:
             return None
         return "load: the trace has no arrivals (all requests have the same); all arrive at once"
 

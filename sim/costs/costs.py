@@ -14,15 +14,11 @@ from itertools import pairwise
 from statistics import median
 
 import numpy as np
-import numpy.typing as npt
 
 from oospec_async.errors import OospecError
 from oospec_async.trace import RequestTrace, WaveStep
-from sim.recording import Recording
-from sim.surface import Floats, Surface, fit
-
-NS = 1_000_000_000
-_LONGEST = 1e9  # seconds; far more would not fit into 64 bits of nanoseconds
+from sim.costs.forward_times import Floats, Surface, fit
+from sim.costs.recording import Recording
 
 COMMIT_SHARE = 0.15
 """Share of the host time between two forwards of the target that lies before the poll.
@@ -127,17 +123,3 @@ class Costs:
         if not columns:
             raise OospecError(f"{self.recording.source}: timing.{name}: empty; without samples nothing can be timed")
         return fit(*columns)
-
-
-def forward_ns(seconds: npt.ArrayLike) -> list[int]:
-    """Whole nanoseconds of forwards, at least one each: what a forward gives always comes after it began."""
-    return [max(ns, 1) for ns in whole_ns(seconds)]
-
-
-def whole_ns(seconds: npt.ArrayLike) -> list[int]:
-    """Whole nanoseconds, rounded. Raises OospecError for what only a wild extrapolation can give: more than 10^9 s."""
-    values = np.atleast_1d(np.asarray(seconds, dtype=np.float64))
-    if len(values) and not float(values.max()) <= _LONGEST:
-        raise OospecError(f"timing: a forward would take {values.max():.3g} s; the trace's samples cannot be right")
-    rounded: list[int] = np.rint(values * NS).astype(np.int64).tolist()
-    return rounded

@@ -1,22 +1,6 @@
-"""The link from sidecar to target, and the mailbox at its end: latest wins, and nobody waits."""
+"""The mailbox at the target's end of the link: latest wins, and nobody waits."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-
-from sim.costs import NS
-
-
-@dataclass(frozen=True)
-class Link:
-    """``latency`` in seconds (None: as recorded), ``bandwidth`` in bytes per second (None: no limit)."""
-
-    latency: float | None = None
-    bandwidth: float | None = None
-
-    def delay_ns(self, size: int, recorded_ns: int) -> int:
-        latency = recorded_ns if self.latency is None else round(self.latency * NS)
-        return latency + (round(size / self.bandwidth * NS) if self.bandwidth is not None else 0)
 
 
 class Mailbox:

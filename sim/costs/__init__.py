@@ -1,0 +1,1 @@
+"""What a trace says: which forwards were recorded, and how long any forward takes."""

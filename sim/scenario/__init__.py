@@ -1,0 +1,1 @@
+"""What is asked: a method under one placement and one load."""
