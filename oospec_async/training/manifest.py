@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from oospec_async.errors import OospecError
+from oospec_async.files.journal import check_same
 from oospec_async.files.writing import write_atomically
 from oospec_async.recording.provenance import software
 from oospec_async.request import Json
@@ -40,11 +41,9 @@ def check_goes_on(out: Path, stage: str, options: Mapping[str, Json]) -> None:
         was = found["options"] if found["stage"] == stage else {}
     except (OSError, ValueError, TypeError, KeyError):
         raise OospecError(f"{path}: is no manifest of this program; remove it, or name another --out") from None
-    for name, value in options.items():
-        if name in was and was[name] != value:
-            raise OospecError(
-                f"{out}: was begun with {name} {was[name]!r}, not {value!r}; name another --out, or remove it"
-            )
+    known = options.keys() & was.keys()
+    now = {name: value for name, value in options.items() if name in known}
+    check_same({name: was[name] for name in now}, now, str(out), "lines made with these options")
 
 
 def write_manifest(

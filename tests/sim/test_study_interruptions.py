@@ -16,7 +16,7 @@ import pytest
 
 from helpers.sim_studies import make_study
 from helpers.sim_studies import run_study as run
-from sim.study.rows import Rows
+from sim.study.rows import open_rows
 from sim.study.spec import read_study
 
 
@@ -72,13 +72,13 @@ def test_a_disk_that_fills_up_is_one_line_and_keeps_what_is_finished(folder: Pat
 
 
 def test_rows_that_another_process_writes_are_left_alone(folder: Path) -> None:
-    held = Rows(folder / "s.rows.jsonl", read_study(folder / "s.toml"))
+    held = open_rows(folder / "s.rows.jsonl", read_study(folder / "s.toml"))
     before = held.path.read_bytes()
     done = run(folder)
     assert done.returncode == 2
     assert "another process is writing it" in done.stderr
     assert held.path.read_bytes() == before
-    held.close(remove=False)
+    held.close()
     assert run(folder).returncode == 0
 
 

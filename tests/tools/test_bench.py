@@ -251,7 +251,7 @@ def test_other_requests_are_refused(finished: Path, folder: Path, capsys: pytest
     more = ("--rows", str(finished), "--record", str(folder / "other.json"), "--max-new-tokens", "5")
     assert command.main(arguments(folder, *more)) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "holds rows of another benchmark: requests was" in line
+    assert "holds something else than rows of this benchmark: fingerprint.requests was" in line
     assert command.main(arguments(folder, "--rows", str(finished))) == 2
     assert "recorded was true and is false" in capsys.readouterr().err
 

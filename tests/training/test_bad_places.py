@@ -67,7 +67,10 @@ def test_a_file_is_of_one_sidecar(at: Path, capsys: pytest.CaptureFixture[str]) 
     assert train_command(*GUESSING.split()) == 0
     found = (at / "out.jsonl").read_bytes()
     said = refusal(capsys, GUESSING.replace("--adapter none", "--adapter adapter"))
-    assert "out.jsonl: was begun with adapter None, not 'adapter (SHA-256 " in said
+    assert (
+        "out.jsonl: holds something else than lines made with these options: adapter was null and is adapter (SHA-256 "
+        in said
+    )
     assert (at / "out.jsonl").read_bytes() == found
     (at / "out.jsonl.manifest.json").write_text("{}")
     assert "out.jsonl.manifest.json: is no manifest of this program" in refusal(capsys, GUESSING)

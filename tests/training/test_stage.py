@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helpers.training import asking, call, function, read_back, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.manifest import manifest_path, write_manifest
-from oospec_async.training.stage import Journal, check_output, read_lines
-
-
-@settings(max_examples=50)
-@given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=5), max_size=2), max_size=4), st.data())
-def test_a_file_cut_anywhere_is_continued_after_its_last_whole_line(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], data: st.DataObject
-) -> None:
-    path = tmp_path_factory.mktemp("journal") / "out.jsonl"
-    with Journal(path) as journal:
-        for row in rows:
-            journal.add(row)
-    whole = path.read_bytes()
-    cut = data.draw(st.integers(0, len(whole)))
-    os.truncate(path, cut)
-    with Journal(path) as journal:
-        kept = len(journal.rows)
-        assert journal.rows == rows[:kept]
-        assert kept == whole[:cut].count(b"\n")
-        for row in rows[kept:]:
-            journal.add(row)
-    assert path.read_bytes() == whole
-
-
-def test_a_file_that_another_holds_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    with Journal(path), pytest.raises(OospecError, match="another process is writing it"):
-        Journal(path)
-    with Journal(path) as journal:
-        assert journal.rows == []
+from oospec_async.training.stage import check_output, read_lines, resumed
 
 
 @pytest.mark.parametrize(
@@ -53,19 +21,20 @@ def test_a_file_that_another_holds_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text(text)
-    with pytest.raises(OospecError, match=f"out.jsonl{reason}"):
-        Journal(path)
+    with pytest.raises(OospecError, match=f"out.jsonl{reason}"), resumed(path):
+        pass
     assert path.read_text() == text
-    path.write_text("")
-    Journal(path).__exit__()
 
 
 def test_a_file_of_another_stage_is_refused_and_stays(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "out.jsonl", {"id": 1, "ok": True}, {"id": 2})
     path.write_bytes(path.read_bytes() + b"{torn")
     before = path.read_bytes()
-    with pytest.raises(OospecError, match=r"out.jsonl:2: ok: missing; this file is not of this stage; name another"):
-        Journal(path, "id", "ok")
+    with (
+        pytest.raises(OospecError, match=r"out.jsonl:2: ok: missing; this file is not of this stage; name another"),
+        resumed(path, "id", "ok"),
+    ):
+        pass
     assert path.read_bytes() == before
 
 
@@ -73,7 +42,7 @@ def test_a_file_that_was_begun_and_failed_before_its_first_line_is_removed(tmp_p
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     old.write_text("")
     for path in (old, new):
-        with pytest.raises(KeyboardInterrupt), Journal(path):
+        with pytest.raises(KeyboardInterrupt), resumed(path):
             raise KeyboardInterrupt
     assert old.exists()
     assert not new.exists()

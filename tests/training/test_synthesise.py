@@ -28,7 +28,7 @@ from oospec_async.training.data.writing.synthesise import (
     write_batches,
 )
 from oospec_async.training.data.writing.widen import EXTRAS
-from oospec_async.training.stage import Journal
+from oospec_async.training.stage import resumed
 
 
 @pytest.fixture
@@ -133,12 +133,12 @@ class Echo:
 
 def test_a_file_that_was_interrupted_ends_up_the_same(tmp_path: Path, drawing: Drawing) -> None:
     once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
-    with Journal(once) as journal:
+    with resumed(once) as journal:
         write_batches(drawing, Echo(), journal, 3 * BATCH + 5, 1, Progress())
-    with Journal(twice) as journal, pytest.raises(KeyboardInterrupt):
+    with resumed(twice) as journal, pytest.raises(KeyboardInterrupt):
         write_batches(drawing, Echo(dies_at=2), journal, 3 * BATCH + 5, 1, Progress())
     twice.write_bytes(twice.read_bytes()[:-900])
-    with Journal(twice) as journal:
+    with resumed(twice) as journal:
         write_batches(drawing, Echo(), journal, 3 * BATCH + 5, 1, Progress())
     assert once.read_bytes() == twice.read_bytes()
     rows = read_back(once)
@@ -186,9 +186,9 @@ def test_phrases_are_one_sentence_with_every_value(task: str, expected: list[str
 def test_a_file_goes_on_as_it_was_begun(tmp_path: Path, drawing: Drawing) -> None:
     out = tmp_path / "messages.jsonl"
     synthesise(SynthesiseOptions("phrases", tmp_path, out, 3))
-    with pytest.raises(OospecError, match="was begun with seed 0, not 1; name another --out"):
+    with pytest.raises(OospecError, match="seed was 0 and is 1; name another file, or remove it"):
         synthesise(SynthesiseOptions("phrases", tmp_path, out, 5, seed=1))
-    with pytest.raises(OospecError, match="was begun with writer 'phrases', not 'other'"):
+    with pytest.raises(OospecError, match="writer was phrases and is other"):
         synthesise(SynthesiseOptions("other", tmp_path, out, 5))
     synthesise(SynthesiseOptions("phrases", tmp_path, out, 5))
     assert len(read_back(out)) == 5

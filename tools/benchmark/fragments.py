@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
-from oospec_async.files.journal import LineFile
+from oospec_async.files.journal import Journal, whole_lines
 from oospec_async.trace import Origin, RequestTrace, Timing, Trace
 from tools.benchmark.history import beside_rows
 from tools.benchmark.rows import Row
@@ -21,7 +21,7 @@ class Fragments:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: LineFile | None = None
+        self._file: Journal[Any] | None = None
 
     def clear(self) -> None:
         """Remove what an earlier benchmark has left."""
@@ -31,9 +31,8 @@ class Fragments:
     def add(self, request: str, method: str, trace: Mapping[str, Any]) -> None:
         """Raises OospecError where the disk takes no more."""
         if self._file is None:
-            self._file = LineFile(self._path, "--record")
-            self._file.keep(len(self._whole()))
-        self._file.append(json.dumps({"request": request, "method": method, "trace": trace}))
+            self._file = Journal(self._path, "--record", _as_it_is, json.dumps)
+        self._file.add({"request": request, "method": method, "trace": trace})
 
     def close(self) -> None:
         if self._file is not None:
@@ -41,8 +40,12 @@ class Fragments:
 
     def read(self) -> dict[tuple[str, str], Trace]:
         """By request and method; of two for one row the later one. Raises OospecError for a damaged file."""
+        try:
+            lines = whole_lines(self._path.read_bytes())
+        except OSError:
+            lines = []
         found: dict[tuple[str, str], Trace] = {}
-        for number, line in enumerate(self._whole().split(b"\n")[:-1], start=1):
+        for number, line in enumerate(lines, start=1):
             try:
                 item = json.loads(line)
                 found[item["request"], item["method"]] = Trace.model_validate(item["trace"])
@@ -50,12 +53,10 @@ class Fragments:
                 raise OospecError(f"{self._path}:{number}: no part of a trace; name another --rows") from None
         return found
 
-    def _whole(self) -> bytes:
-        try:
-            data = self._path.read_bytes()
-        except OSError:
-            return b""
-        return data[: data.rfind(b"\n") + 1]
+
+def _as_it_is(line: bytes, where: str) -> bytes:
+    """What an earlier run has left is read when the trace is made."""
+    return line
 
 
 def part_of(row: Row, fragments: Mapping[tuple[str, str], Trace]) -> Trace:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from oospec_async.errors import OospecError
-from oospec_async.files.journal import LineFile
-from oospec_async.files.writing import write_atomically
+from oospec_async.files import journal
+from oospec_async.files.journal import whole_lines
 from oospec_async.trace import Count, Seconds, Some
 
 FORMAT = "oospec-bench/1"
@@ -126,7 +124,6 @@ class Header(_Part):
 class Contents:
     header: Header
     rows: Mapping[Key, Row]
-    whole_bytes: int  # what a stopped run left of its last line comes after
 
 
 def read_rows(path: Path) -> Contents:
@@ -135,28 +132,37 @@ def read_rows(path: Path) -> Contents:
     A last line without an end is one that was cut off: it is left out.
     """
     try:
-        data = path.read_bytes()
+        lines = whole_lines(path.read_bytes())
     except OSError as error:
         raise OospecError(f"{path}: cannot read the rows: {error.strerror}") from None
-    whole = data[: data.rfind(b"\n") + 1]
-    lines = whole.split(b"\n")[:-1]
     if not lines:
         raise OospecError(f"{path}: no header of a rows file ({FORMAT}) in it; name another file, or remove it")
-    header = _parse(Header, lines[0], f"{path}:1", f"the header of a rows file ({FORMAT})")
-    rows: dict[Key, Row] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        where = f"{path}:{number}"
-        row = _parse(Row, line, where, "a row")
-        known = row.run < header.runs and row.request in header.categories and row.method in header.methods
-        if not known:
-            raise OospecError(f"{where}: run {row.run}, {row.request!r} by {row.method!r} is not of this benchmark")
-        if row.key in rows:
-            raise OospecError(f"{where}: run {row.run}, {row.request!r} by {row.method!r} is there twice")
-        rows[row.key] = row
-    return Contents(header, rows, len(whole))
+    header = _header(lines[0], path)
+    rows = [_row(line, f"{path}:{number}") for number, line in enumerate(lines[1:], start=2)]
+    return Contents(header, _by_key(header, rows, path))
 
 
-def _parse(kind: type[T], line: bytes, where: str, expected: str) -> T:
+def _by_key(header: Header, rows: Sequence[Row], path: Path) -> dict[Key, Row]:
+    found: dict[Key, Row] = {}
+    for number, row in enumerate(rows, start=2):
+        what = f"{path}:{number}: run {row.run}, {row.request!r} by {row.method!r}"
+        if row.run >= header.runs or row.request not in header.categories or row.method not in header.methods:
+            raise OospecError(f"{what} is not of this benchmark")
+        if row.key in found:
+            raise OospecError(f"{what} is there twice")
+        found[row.key] = row
+    return found
+
+
+def _header(line: bytes | str, path: Path) -> Header:
+    return _parse(Header, line, f"{path}:1", f"the header of a rows file ({FORMAT})")
+
+
+def _row(line: bytes, where: str) -> Row:
+    return _parse(Row, line, where, "a row")
+
+
+def _parse(kind: type[T], line: bytes | str, where: str, expected: str) -> T:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
@@ -169,21 +175,6 @@ def _parse(kind: type[T], line: bytes, where: str, expected: str) -> T:
         raise OospecError(line_of_it) from None
 
 
-def differing(old: Header, new: Header) -> str | None:
-    """The first field that keeps rows of two benchmarks from belonging together, and both of its values."""
-    before = old.fingerprint.model_dump() | {"methods": old.methods, "recorded": old.recorded}
-    now = new.fingerprint.model_dump() | {"methods": new.methods, "recorded": new.recorded}
-    for field, value in now.items():
-        if before[field] != value:
-            return f"{field} was {_short(before[field])} and is {_short(value)}"
-    return None
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else f"{text[:97]}…"
-
-
 class RowsFile:
     """A rows file that a benchmark writes. Only one process at a time has it."""
 
@@ -192,46 +183,36 @@ class RowsFile:
 
         Raises OospecError for a file of another benchmark or of more runs, or one that another process writes.
         """
-        self.path = path
-        self.rows: dict[Key, Row] = {}
-        self.header = header
-        self._file = LineFile(path, "--rows")
+        free = ("runs", "date", "curves", "categories")
+        journal_header = journal.Header(header.model_dump_json(), "rows of this benchmark", free)
+        self._file = journal.Journal(path, "--rows", _row, _text, journal_header)
         try:
-            if path.stat().st_size:
-                self._go_on(header)
-            else:
-                self._file.append(header.model_dump_json())
+            self.header = _header(self._file.header, path)
+            self.rows = _by_key(self.header, self._file.rows, path)
+            self._run_to(header.runs)
         except OospecError:
             self._file.close()
             raise
 
-    def _go_on(self, header: Header) -> None:
-        contents = read_rows(self.path)
-        if other := differing(contents.header, header):
-            raise OospecError(
-                f"{self.path}: holds rows of another benchmark: {other}; name another file with --rows, or remove it"
-            )
-        begun = 1 + max((row.run for row in contents.rows.values()), default=0)
-        if header.runs < begun:
-            raise OospecError(f"--runs {header.runs}: {self.path} holds rows of {begun} runs; ask for as many or more")
-        self.header = contents.header.model_copy(update={"runs": header.runs})
-        self.rows = dict(contents.rows)
-        self._file.keep(contents.whole_bytes)
-        if self.header != contents.header:
-            _, rows = self._file.read().split(b"\n", 1)
-            write_atomically(self.path, self.header.model_dump_json().encode() + b"\n" + rows, "--rows")
-            replaced, self._file = self._file, LineFile(self.path, "--rows")
-            replaced.close()
+    def _run_to(self, runs: int) -> None:
+        begun = 1 + max((run for run, _, _ in self.rows), default=0)
+        if runs < begun:
+            raise OospecError(f"--runs {runs}: {self._file.path} holds rows of {begun} runs; ask for as many or more")
+        if runs != self.header.runs:
+            self.header = self.header.model_copy(update={"runs": runs})
+            self._file.change_header(self.header.model_dump_json())
 
     def add(self, row: Row) -> None:
         """Raises OospecError where the disk takes no more."""
-        self._file.append(row.model_dump_json(exclude_defaults=True))
+        self._file.add(row)
         self.rows[row.key] = row
 
     def __enter__(self) -> RowsFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._file.close()
+
+
+def _text(row: Row) -> str:
+    return row.model_dump_json(exclude_defaults=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import torch
 
 from oospec_async.errors import OospecError
+from oospec_async.files.lock import lock
 
 _NAME = "checkpoint.pt"
 _FIELDS = {"identity", "masters", "optimiser", "step", "tokens", "left_out", "spent", "best", "worse"}
@@ -55,10 +55,8 @@ def alone(directory: Path) -> Iterator[None]:
     """Holds a directory against other processes that train. Raises OospecError if one holds it."""
     handle = os.open(directory, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OospecError(f"--out {directory}: another process trains there; wait for it or name another") from None
+        if not lock(handle):
+            raise OospecError(f"--out {directory}: another process trains there; wait for it or name another")
         yield
     finally:
         os.close(handle)

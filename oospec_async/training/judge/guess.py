@@ -16,7 +16,7 @@ from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.data.readers.base import Object
 from oospec_async.training.judge.answers import key_of
 from oospec_async.training.manifest import check_goes_on, write_manifest
-from oospec_async.training.stage import Journal, check_output, progress, read_lines
+from oospec_async.training.stage import check_output, progress, read_lines, resumed
 from oospec_async.training.teach.reply import asked
 from oospec_async.weights.fetch import resolve
 from oospec_async.weights.load import check_device
@@ -50,7 +50,7 @@ def guess(options: GuessOptions) -> None:
         "dtype": options.dtype,
     }
     check_goes_on(options.out, "guess", said)
-    with Journal(options.out, "id", "asked", "calls", "bytes") as journal, progress() as bar:
+    with resumed(options.out, "id", "asked", "calls", "bytes") as journal, progress() as bar:
         done = {(row["id"], row["asked"]) for row in journal.rows}
         todo = [request for request in requests if key_of(request) not in done]
         try:

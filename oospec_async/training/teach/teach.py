@@ -18,7 +18,7 @@ from oospec_async.runtime.engine import Engine
 from oospec_async.training.data.readers.base import Object
 from oospec_async.training.judge.answers import key_of
 from oospec_async.training.manifest import check_goes_on, write_manifest
-from oospec_async.training.stage import Journal, check_output, progress, read_lines
+from oospec_async.training.stage import check_output, progress, read_lines, resumed
 from oospec_async.training.teach.endpoint import Endpoint
 from oospec_async.training.teach.reply import REFUSED, Reply, Teacher, asked
 
@@ -87,7 +87,7 @@ async def teach(options: TeachOptions, opening: Opening = opened) -> None:
         "max_new_tokens": options.max_new_tokens,
     }
     check_goes_on(options.out, "teach", said)
-    with Journal(options.out, "id", "asked", "calls", "finish") as journal, progress() as bar:
+    with resumed(options.out, "id", "asked", "calls", "finish") as journal, progress() as bar:
         done = {(row["id"], row["asked"]) for row in journal.rows}
         left = [request for request in requests if key_of(request) not in done]
         task = bar.add_task("requests", total=len(requests), completed=len(requests) - len(left))

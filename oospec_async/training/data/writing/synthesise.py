@@ -11,6 +11,7 @@ from typing import Protocol
 from rich.progress import Progress
 
 from oospec_async.errors import OospecError
+from oospec_async.files.journal import Journal
 from oospec_async.request import Json
 from oospec_async.runtime.devices import claim, default_devices, parse_devices
 from oospec_async.training.data.readers.base import Object
@@ -19,7 +20,7 @@ from oospec_async.training.data.writing.drawing import Drawing, Message, Task, m
 from oospec_async.training.data.writing.phrases import Phrases
 from oospec_async.training.data.writing.seal_pool import pool_files, read_pool
 from oospec_async.training.manifest import check_goes_on, write_manifest
-from oospec_async.training.stage import Journal, check_output, progress
+from oospec_async.training.stage import check_output, progress, resumed
 
 BATCH = 24  # messages that are written at a time
 
@@ -60,7 +61,9 @@ def message_row(task: Task, written: Message) -> Object:
     return {**row, "function": task.function, "values": list(task.values)}
 
 
-def write_batches(drawing: Drawing, writer: Writes, journal: Journal, count: int, seed: int, bar: Progress) -> None:
+def write_batches(
+    drawing: Drawing, writer: Writes, journal: Journal[Object], count: int, seed: int, bar: Progress
+) -> None:
     """Go on from where the file ends until it has ``count`` lines; the file does not depend on interruptions."""
     task = bar.add_task("messages", total=count, completed=len(journal.rows))
     while len(journal.rows) < count:
@@ -86,7 +89,7 @@ def synthesise(options: SynthesiseOptions) -> list[str]:
     if options.writer not in WRITERS:
         said["dtype"] = options.dtype
     check_goes_on(options.out, "synthesise", said)
-    with Journal(options.out, "ok", "text", "function", "values") as journal, progress() as bar:
+    with resumed(options.out, "ok", "text", "function", "values") as journal, progress() as bar:
         try:
             if len(journal.rows) < options.count:
                 writer = WRITERS[options.writer]() if options.writer in WRITERS else _model(options, bar)
