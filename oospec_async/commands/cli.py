@@ -15,7 +15,7 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Request, read_requests
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.devices import parse_devices
-from oospec_async.sidecar.adapters import SHIPPED
+from oospec_async.sidecar.shipped_adapters import SHIPPED
 from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET, fetch_models
 
 _PACKAGE = Path(__file__).parent.parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from oospec_async.sidecar.adapters import SHIPPED
+from oospec_async.sidecar.shipped_adapters import SHIPPED
 from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 
 Report = Callable[[str], None]

@@ -18,8 +18,9 @@ from oospec_async.runtime.config import EngineConfig, Report
 from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.sidecar.adapters import describe, find_adapter
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
+from oospec_async.sidecar.shipped_adapters import find_adapter
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.draft_model import DraftModel, check_vocabularies
 from oospec_async.target.greedy import GreedyRule
@@ -27,6 +28,7 @@ from oospec_async.target.prompts import Prompts
 from oospec_async.target.target import Target
 from oospec_async.target.tree_model import TreeModel
 from oospec_async.trace import ModelInfo
+from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import ModelFiles, resolve
 from oospec_async.weights.load import DTYPES, check_device, load
 
@@ -121,5 +123,5 @@ def _info(files: ModelFiles, config: EngineConfig, device: Device, adapter: Path
         weights_sha256=files.weights_sha256,
         dtype=config.dtype,
         device=device.name,
-        adapter=describe(adapter) if adapter is not None else None,
+        adapter=describe_adapter(adapter) if adapter is not None else None,
     )

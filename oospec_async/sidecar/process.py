@@ -5,37 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import json
 import mmap
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader
-from oospec_async.runtime.devices import Device
 from oospec_async.runtime.ports import WaveReport
-from oospec_async.sidecar.report import WorkerReport
+from oospec_async.sidecar.messages import Cancel, Fatal, Job, Message, Ready, Report, SidecarConfig, Startup, read_said
 
 _COMMAND = (sys.executable, "-P", "-m", "oospec_async.sidecar.worker")
 _BACK_OFF = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)  # seconds before a restart, by failures in a row
 _GRACE = 1.0  # seconds for a worker that has closed its output before it was ready
 _FULL_PIPE = 1 << 20  # bytes that wait for a worker which does not read; no further jobs are sent then
 _LINE_LIMIT = 1 << 18  # bytes of a report; an honest one has some thousands
-
-
-@dataclass(frozen=True)
-class SidecarConfig:
-    path: Path
-    name: str
-    device: Device
-    dtype: str
-    adapter: Path | None = None
 
 
 def _shared_memory(size: int) -> int:
@@ -93,12 +79,11 @@ class SidecarProcess:
             return None
         report: asyncio.Future[WaveReport | None] = asyncio.get_running_loop().create_future()
         self._waiting[address.request] = report
-        job = {"serial": address.request, "reuse": reuse, "request": request.model_dump(mode="json")}
-        self._send(process, job)
+        self._send(process, Job(serial=address.request, reuse=reuse, request=request))
         try:
             return await report
         except asyncio.CancelledError:
-            self._send(process, {"cancel": address.request})
+            self._send(process, Cancel(cancel=address.request))
             raise
         finally:
             self._waiting.pop(address.request, None)
@@ -154,19 +139,10 @@ class SidecarProcess:
         return process.returncode
 
     async def _spawn(self) -> asyncio.subprocess.Process:
-        config = self._config
-        argument = {
-            "path": str(config.path),
-            "name": config.name,
-            "device": config.device.name,
-            "dtype": config.dtype,
-            "adapter": str(config.adapter) if config.adapter else None,
-            "channel": self._channel,
-            "parent": os.getpid(),
-        }
+        startup = Startup(config=self._config, channel=self._channel, parent=os.getpid())
         return await asyncio.create_subprocess_exec(
             *self._command,
-            json.dumps(argument),
+            startup.line(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             pass_fds=(self._channel,),
@@ -186,27 +162,21 @@ class SidecarProcess:
             if not line:
                 return
             await asyncio.sleep(0)  # a flood must not keep the loop from its rounds
-            try:
-                message = json.loads(line)
-                if "fatal" in message and not started.done():
-                    started.set_exception(OospecError(message["fatal"]))
-                    started.exception()  # seen, also where start() was cancelled
-                elif "ready" in message:
+            match read_said(line):
+                case Ready():
                     self._ready = True
                     if not started.done():
                         started.set_result(None)
-                elif "serial" in message:
-                    self._report(message)
-            except (ValueError, TypeError, KeyError, RecursionError):
-                continue  # not a report of ours: what the sidecar says is advice
+                case Fatal(fatal=reason) if not started.done():
+                    started.set_exception(OospecError(reason))
+                    started.exception()  # seen, also where start() was cancelled
+                case Report() as report:
+                    waiting = self._waiting.get(report.serial)
+                    if waiting is not None and not waiting.done():
+                        waiting.set_result(report.believed())
+                        self._useful = True
 
-    def _report(self, message: dict[str, Any]) -> None:
-        waiting = self._waiting.get(message["serial"])
-        if waiting is not None and not waiting.done():
-            waiting.set_result(WorkerReport.model_validate(message).believed())
-            self._useful = True
-
-    def _send(self, process: asyncio.subprocess.Process, job: dict[str, Any]) -> None:
+    def _send(self, process: asyncio.subprocess.Process, message: Message) -> None:
         assert process.stdin is not None
         with contextlib.suppress(OSError, RuntimeError):  # it may have died this very moment
-            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.write(message.line().encode())

@@ -24,7 +24,7 @@ _NULL = re.compile(r" null")
 _CERTAIN = 0.8
 
 
-class Guide:
+class ValueMasks:
     """Masks are made once per sidecar: [vocabulary], true where a token is allowed."""
 
     def __init__(self, codec: Codec, vocabulary: int, device: str = "cpu") -> None:

@@ -12,9 +12,9 @@ from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
 from oospec_async.sidecar.answers import is_finished, read_answer
 from oospec_async.sidecar.name_tree import NameTree
-from oospec_async.sidecar.plan import Plan
 from oospec_async.sidecar.questions import NONE, Question, Slot, function_question, name_text, prefix, slot_question
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
+from oospec_async.sidecar.wave_plan import WavePlan
 from oospec_async.target.tree_model import TreeModel
 
 _LONGEST_ANSWER = 48  # tokens
@@ -27,7 +27,7 @@ class Sidecar:
 
     model: TreeModel
     codec: Codec
-    guide: Guide
+    masks: ValueMasks
     end_tokens: frozenset[int]
     example: str = ""
     most_calls: int = 8  # that a wave names; a sidecar that was not trained to count them should name one
@@ -60,11 +60,11 @@ class Wave:
     def __init__(self, sidecar: Sidecar, request: Request, *, reuse: bool = False) -> None:
         """``reuse``: a beginning that the last wave's prefix had too is not read again."""
         self._reuse = reuse
-        self._model, self._codec, self._guide = sidecar.model, sidecar.codec, sidecar.guide
+        self._model, self._codec, self._masks = sidecar.model, sidecar.codec, sidecar.masks
         self._ends = sidecar.end_tokens
         self._request = request
         self._prefix = sidecar.example + prefix(request)
-        self._plan = Plan(request.tools, sidecar.most_calls, sidecar.early_slots)
+        self._plan = WavePlan(request.tools, sidecar.most_calls, sidecar.early_slots)
         # With its line's end, no name is the beginning of another.
         self._names = {name: self._codec.encode(name_text(name)) for name in [t.name for t in request.tools] + [NONE]}
         self._stems: dict[str, int] = {}  # stem -> its last row
@@ -143,7 +143,7 @@ class Wave:
             assert branch.names is not None
             self._plan.named(branch.about, branch.names.best(logits))
             return False
-        token = self._guide.pick(logits[0], branch.about.parameter, begun=bool(branch.answer))
+        token = self._masks.pick(logits[0], branch.about.parameter, begun=bool(branch.answer))
         if token not in self._ends:
             branch.answer.append(token)
             if not is_finished(self._codec.decode(branch.answer)):

@@ -6,9 +6,7 @@ it when the thread that started it ends, so it never outlives its parent, not ev
 
 from __future__ import annotations
 
-import base64
 import ctypes
-import json
 import mmap
 import os
 import queue
@@ -16,16 +14,27 @@ import signal
 import sys
 import threading
 import time
-from dataclasses import asdict
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Literal
 
 from oospec_async.errors import OospecError
-from oospec_async.events import Event
 from oospec_async.hints import encode_hint
-from oospec_async.request import Request
 from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintWriter
-from oospec_async.runtime.devices import claim, parse_device
+from oospec_async.runtime.devices import claim
+from oospec_async.sidecar.messages import (
+    Cancel,
+    Fatal,
+    Job,
+    PublishedHint,
+    Ready,
+    Report,
+    ReportedEvent,
+    SidecarConfig,
+    read_job,
+    read_startup,
+)
+
+if TYPE_CHECKING:
+    from oospec_async.sidecar.wave import Sidecar
 
 _MOST_PAYLOADS = 1 << 16  # bytes of hints that a report repeats: its line must stay within what the parent reads
 
@@ -34,7 +43,7 @@ class _Jobs:
     """Jobs from the parent, read on a thread of their own so that a cancellation is seen while a wave runs."""
 
     def __init__(self, lines: IO[str]) -> None:
-        self.waves: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.waves: queue.Queue[Job] = queue.Queue()
         self.cancelled: set[int] = set()
         self._lines = lines
         threading.Thread(target=self._read, daemon=True).start()
@@ -42,9 +51,9 @@ class _Jobs:
     def _read(self) -> None:
         try:
             for line in self._lines:
-                job = json.loads(line)
-                if "cancel" in job:
-                    self.cancelled.add(job["cancel"])
+                job = read_job(line)
+                if isinstance(job, Cancel):
+                    self.cancelled.add(job.cancel)
                 else:
                     self.waves.put(job)
         finally:
@@ -53,23 +62,21 @@ class _Jobs:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
-    config = json.loads(sys.argv[1])
-    _die_with(config["parent"])
+    startup = read_startup(sys.argv[1])
+    _die_with(startup.parent)
     reports = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever a library prints must not be taken for a report
     jobs = _Jobs(sys.stdin)
     try:
-        sidecar = _load(config)
+        sidecar = _load(startup.config)
     except Exception as error:  # said by the parent, in one line
-        reason = str(error) if isinstance(error, OospecError) else f"sidecar {config['name']}: {error!r}"
-        print(json.dumps({"fatal": " ".join(reason.split())}), file=reports)
+        reason = str(error) if isinstance(error, OospecError) else f"sidecar {startup.config.name}: {error!r}"
+        reports.write(Fatal(fatal=" ".join(reason.split())).line())
         return
-    writer = HintWriter(memoryview(mmap.mmap(config["channel"], CHANNEL_SIZE)))
-    print(json.dumps({"ready": os.getpid()}), file=reports)
+    writer = HintWriter(memoryview(mmap.mmap(startup.channel, CHANNEL_SIZE)))
+    reports.write(Ready(ready=os.getpid()).line())
     while True:
-        job = jobs.waves.get()
-        report = _run(job, sidecar, writer, jobs.cancelled)
-        print(json.dumps(report), file=reports)
+        reports.write(_run(jobs.waves.get(), sidecar, writer, jobs.cancelled).line())
 
 
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
@@ -86,13 +93,11 @@ def _die_with(parent: int) -> None:
         os._exit(0)
 
 
-def _load(config: dict[str, Any]) -> Any:
-    device = parse_device(config["device"])
-    claim(device)
-    from oospec_async.sidecar.model import load_sidecar
+def _load(config: SidecarConfig) -> Sidecar:
+    claim(config.device)
+    from oospec_async.sidecar.loading import load_sidecar  # torch, whose threads are to start on the device's core
 
-    adapter = Path(config["adapter"]) if config["adapter"] else None
-    return load_sidecar(Path(config["path"]), config["name"], config["dtype"], device.torch_name, adapter)
+    return load_sidecar(config.path, config.name, config.dtype, config.device.torch_name, config.adapter)
 
 
 def _synchronize() -> None:
@@ -103,41 +108,50 @@ def _synchronize() -> None:
         torch.cuda.synchronize()
 
 
-def _run(job: dict[str, Any], sidecar: Any, writer: HintWriter, cancelled: set[int]) -> dict[str, Any]:
+def _run(job: Job, sidecar: Sidecar, writer: HintWriter, cancelled: set[int]) -> Report:
     """One wave. Whatever goes wrong in it becomes part of the report."""
     from oospec_async.sidecar.wave import Wave
 
-    address = Address(job["serial"])
+    address, request = Address(job.serial), job.request.id
     start = last = time.monotonic_ns()
-    events: list[Event] = []
-    payloads: list[tuple[int, bytes]] = []
+    events: list[ReportedEvent] = []
+    hints: list[PublishedHint] = []
     error = ""
+
+    def note(track: Literal["sidecar", "channel"], name: str, begun: int, **data: int) -> None:
+        events.append(ReportedEvent(track=track, name=name, start_ns=begun, end_ns=last, request=request, data=data))
+
     try:
-        request = Request.model_validate(job["request"])
-        steps = Wave(sidecar, request, reuse=job["reuse"]).run()
-        while address.request not in cancelled and (progress := next(steps, None)) is not None:
+        steps = Wave(sidecar, job.request, reuse=job.reuse).run()
+        while job.serial not in cancelled and (progress := next(steps, None)) is not None:
             if progress.kind == "prefill":
                 _synchronize()  # nothing of it was read yet; of a step the tokens were
             begun, last = last, time.monotonic_ns()
             counts = {"tokens": progress.tokens, "branches": progress.branches, "context": progress.context}
-            events.append(Event("sidecar", progress.kind, begun, last, request.id, "", counts))
-            if progress.hint is not None:
-                size = writer.publish(address, progress.hint, last)
+            note("sidecar", progress.kind, begun, **counts)
+            if (hint := progress.hint) is not None:
+                size = writer.publish(address, hint, last)
                 if size is None:
                     error = "a hint was too large for the channel"
                     continue
-                data = {"version": progress.hint.version, "bytes": size, "ready": progress.hint.ready_slots}
-                events.append(Event("channel", "publish", last, last, request.id, "", data))
-                if sum(len(payload) for _, payload in payloads) + size <= _MOST_PAYLOADS:
-                    payloads.append((progress.hint.version, encode_hint(progress.hint)))
+                note("channel", "publish", last, version=hint.version, bytes=size, ready=hint.ready_slots)
+                if sum(len(each.payload) for each in hints) + size <= _MOST_PAYLOADS:
+                    hints.append(PublishedHint(version=hint.version, payload=encode_hint(hint)))
     except Exception as failure:  # a wave is advice: it may fail, the process stays
         error = f"{type(failure).__name__}: {failure}"
-    done = {"start_ns": start, "end_ns": time.monotonic_ns(), "cancelled": address.request in cancelled, "error": error}
+    end, was_cancelled = time.monotonic_ns(), job.serial in cancelled
     for old in tuple(cancelled):  # serials ascend; a cancellation may come after its wave's report
-        if old <= address.request:
+        if old <= job.serial:
             cancelled.discard(old)
-    hints = [{"version": version, "payload": base64.b64encode(payload).decode()} for version, payload in payloads]
-    return {"serial": address.request, **done, "events": [asdict(event) for event in events], "hints": hints}
+    return Report(
+        serial=job.serial,
+        start_ns=start,
+        end_ns=end,
+        cancelled=was_cancelled,
+        error=error,
+        events=events,
+        hints=hints,
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from oospec_async.console.command import run_command
-from oospec_async.sidecar.adapters import SHIPPED
+from oospec_async.sidecar.shipped_adapters import SHIPPED
 from oospec_async.training.fit.recipe import RECIPES
 from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
 

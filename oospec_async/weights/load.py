@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from oospec_async.errors import OospecError
-from oospec_async.sidecar.adapters import check_adapter
+from oospec_async.weights.adapters import check_adapter
 from oospec_async.weights.families import check_family
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}

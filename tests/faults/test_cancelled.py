@@ -20,6 +20,7 @@ from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.failure import RequestFailed
 from oospec_async.runtime.parts import Parts
 from oospec_async.sidecar import worker as sidecar_worker
+from oospec_async.sidecar.messages import Job
 from oospec_async.target.prompts import Prompts
 
 ANSWERS = {"first": call("P", 1), "next": call("Q", 2)}
@@ -207,6 +208,6 @@ def test_a_worker_forgets_cancellations_that_came_too_late() -> None:
     """One may come after its wave's report: a worker that serves for days must not collect them."""
     cancelled = {1, 2, 3, 5}
     writer = HintWriter(memoryview(bytearray(CHANNEL_SIZE)))
-    job = {"serial": 4, "request": ask().model_dump(mode="json"), "reuse": False}
-    assert sidecar_worker._run(job, None, writer, cancelled)["error"]  # there is no model
+    job = Job(serial=4, request=ask(), reuse=False)
+    assert sidecar_worker._run(job, None, writer, cancelled).error  # type: ignore[arg-type]  # there is no model
     assert cancelled == {5}

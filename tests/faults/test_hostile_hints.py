@@ -23,7 +23,8 @@ from oospec_async.hints import decode_hint
 from oospec_async.request import Request
 from oospec_async.runtime.channel import MAX_PAYLOAD
 from oospec_async.runtime.devices import Device
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
 
 ORDER = {"name": "get_order", "arguments": {"id": 12, "items": ["a", "b"], "address": {"street": "M 1", "zip": 7}}}
 ANSWER = f"<tool_call>\n{json.dumps(ORDER)}\n</tool_call>"

@@ -25,7 +25,8 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import InlineExecutor
 from oospec_async.runtime.ports import SidecarPort
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
 
 CITIES = {f"{n}?": call(f"City {n}", n) for n in range(200)}
 
@@ -113,8 +114,9 @@ PARENT = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from oospec_async.runtime.devices import Device
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
-worker = "from oospec_async.runtime import sidecar_worker as w; w._load = lambda config: None; w.main()"
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
+worker = "from oospec_async.sidecar import worker as w; w._load = lambda config: None; w.main()"
 
 async def main():
     config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")

@@ -8,7 +8,7 @@ import torch
 
 from helpers import tiny
 from oospec_async.errors import OospecError
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Sidecar
 from oospec_async.target.tree_model import Logits
 
@@ -72,4 +72,4 @@ class ScriptedModel:
 
 def scripted(script: Mapping[str, str], context: int = 4096) -> tuple[Sidecar, ScriptedModel]:
     model = ScriptedModel(script, context)
-    return Sidecar(model, tiny.codec(), Guide(tiny.codec(), VOCABULARY), frozenset({END})), model  # type: ignore[arg-type]
+    return Sidecar(model, tiny.codec(), ValueMasks(tiny.codec(), VOCABULARY), frozenset({END})), model  # type: ignore[arg-type]

@@ -10,7 +10,8 @@ from typing import Any
 
 from faults.processes import PATIENCE
 from oospec_async.runtime.devices import Device
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
 
 STUB = Path(__file__).with_name("stub_worker.py")
 NO_MODEL = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")

@@ -29,7 +29,7 @@ from oospec_async.events import Event
 from oospec_async.hints import encode_hint
 from oospec_async.request import Message, Request, Tool
 from oospec_async.sidecar.questions import prefix
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Progress, Sidecar, Wave
 
 FORECAST = Tool(
@@ -141,8 +141,8 @@ def wave(answers: Mapping[str, str] = ANSWERS) -> list[Progress]:
     codec = WordCodec()
     codec.encode(prefix(REQUEST))
     model = _SidecarModel(answers, codec)
-    guide = Guide(codec, scripted.VOCABULARY)
-    return list(Wave(Sidecar(model, codec, guide, frozenset({scripted.END})), REQUEST).run())  # type: ignore[arg-type]
+    masks = ValueMasks(codec, scripted.VOCABULARY)
+    return list(Wave(Sidecar(model, codec, masks, frozenset({scripted.END})), REQUEST).run())  # type: ignore[arg-type]
 
 
 def wave_rows() -> list[str]:

@@ -20,7 +20,7 @@ from oospec_async.request import Request
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.ports import WaveReport
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.target.tree_model import TreeModel
 
@@ -73,8 +73,8 @@ def test_a_prompt_that_fails_leaves_nothing() -> None:
 
 
 def test_waves_over_the_same_tools_read_them_once_and_guess_the_same() -> None:
-    guide = Guide(tiny.codec(), VOCABULARY)
-    kept = Sidecar(TreeModel(tiny.random_model("llama", context=2048)), tiny.codec(), guide, frozenset())
+    masks = ValueMasks(tiny.codec(), VOCABULARY)
+    kept = Sidecar(TreeModel(tiny.random_model("llama", context=2048)), tiny.codec(), masks, frozenset())
     alone = replace(kept, model=TreeModel(tiny.random_model("llama", context=2048)))
     asked = [tiny.request("Weather in Paris?"), tiny.request("My order?"), tiny.request("Now?", tiny.TOOLS[:1])]
     read = []

@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faults.processes import gone, until
-from helpers import stubs
+from helpers import stubs, tiny
 from helpers.sidecars import NO_MODEL, no_use, opened, stub_sidecar
 from helpers.stubs import Run
 from oospec_async.errors import OospecError
 from oospec_async.runtime.channel import Address
+from oospec_async.sidecar import process
+from oospec_async.sidecar.messages import read_said
 from oospec_async.sidecar.process import SidecarProcess
 
 
-def test_start_raises_what_a_worker_that_gives_up_says(run: Run) -> None:
-    sidecar = stub_sidecar("refuses")
-    with pytest.raises(OospecError, match="no such model"):
-        run(opened(sidecar, no_use))
-
-
-def test_start_raises_if_the_worker_ends_without_a_word(run: Run) -> None:
-    sidecar = stub_sidecar("exits")
-    with pytest.raises(OospecError, match="sidecar tiny: its process ended with code 3"):
-        run(opened(sidecar, no_use))
-    assert sidecar.restarts == 0
-
-
-def test_start_raises_if_there_is_no_such_program(run: Run) -> None:
-    with pytest.raises(OospecError, match=r"its process cannot be started: .*No such file"):
-        run(opened(SidecarProcess(NO_MODEL, command=("/nowhere/python",)), no_use))
+@pytest.mark.parametrize(
+    ("sidecar", "said"),
+    [
+        (lambda: stub_sidecar("refuses"), "^no such model$"),
+        (lambda: stub_sidecar("exits"), "sidecar tiny: its process ended with code 3"),
+        (
+            lambda: SidecarProcess(NO_MODEL, command=("/nowhere/python",)),
+            "its process cannot be started: .*No such file",
+        ),
+    ],
+    ids=["gives up", "ends without a word", "no such program"],
+)
+def test_start_raises_the_reason_where_there_is_no_worker(
+    sidecar: Callable[[], SidecarProcess], said: str, run: Run
+) -> None:
+    with pytest.raises(OospecError, match=said):
+        run(opened(refused := sidecar(), no_use))
+    assert refused.restarts == 0
 
 
 def test_a_sidecar_that_was_never_started_can_be_closed_and_leaves_no_file_open(run: Run) -> None:
@@ -97,19 +102,37 @@ def test_a_worker_that_is_lost_ends_its_wave_without_an_error_and_is_restarted(m
     run(opened(stub_sidecar(misdeed), use))
 
 
+def test_while_there_is_no_worker_there_is_no_wave_and_the_next_one_writes_where_the_last_one_did(run: Run) -> None:
+    async def use(sidecar: SidecarProcess) -> None:
+        pid = sidecar.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: sidecar.pid is None)
+        assert await sidecar.wave(Address(1), stubs.ask()) is None
+        await until(lambda: sidecar.pid not in (None, pid))
+        sidecar.reader.expect(Address(2), tiny.TOOLS)
+        assert await sidecar.wave(Address(2), stubs.ask()) is not None
+        assert sidecar.reader.poll() is not None
+        assert sidecar.restarts == 1
+        await sidecar.close()
+        assert sidecar.pid is None
+        assert await sidecar.wave(Address(3), stubs.ask()) is None
+
+    run(opened(stub_sidecar("honest"), use))
+
+
 def test_a_chattering_worker_does_not_keep_the_loop_from_its_turns(run: Run) -> None:
     async def use(sidecar: SidecarProcess) -> None:
         wave = asyncio.create_task(sidecar.wave(Address(1), stubs.ask()))
         lines, turns = 0, 0
-        loads = json.loads
 
-        def counted(text: Any, **options: Any) -> Any:
+        def counted(line: bytes) -> Any:
             nonlocal lines
             lines += 1
-            return loads(text, **options)
+            return read_said(line)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("oospec_async.runtime.sidecar_process.json.loads", counted)
+            patch.setattr(process, "read_said", counted)
             while lines < 2000:
                 turns += 1
                 await asyncio.sleep(0)

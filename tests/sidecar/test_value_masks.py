@@ -8,9 +8,9 @@ import torch
 from helpers import tiny
 from helpers.scripted import VOCABULARY
 from oospec_async.request import Parameter
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 
-GUIDE = Guide(tiny.codec(), VOCABULARY)
+MASKS = ValueMasks(tiny.codec(), VOCABULARY)
 
 
 class Letters:
@@ -27,7 +27,7 @@ def first_texts(kind: str, *, required: bool = True, begun: bool = False) -> set
     for token in range(VOCABULARY):
         logits = torch.zeros(VOCABULARY)
         logits[token] = 20.0
-        if GUIDE.pick(logits, parameter, begun) == token:
+        if MASKS.pick(logits, parameter, begun) == token:
             picked.add(tiny.codec().decode([token]))
     return picked
 
@@ -64,12 +64,12 @@ def test_a_truth_value_is_one_of_two_words_and_null_where_it_may_be_left_out() -
 def test_a_null_is_taken_only_where_it_is_certain(margin: float, null: bool) -> None:
     logits = torch.full((VOCABULARY,), -20.0)
     logits[tiny.token(" true")], logits[tiny.token(" null")] = 0.0, margin
-    picked = GUIDE.pick(logits, Parameter(name="p", schema_={"type": "boolean"}), begun=False)
+    picked = MASKS.pick(logits, Parameter(name="p", schema_={"type": "boolean"}), begun=False)
     assert tiny.codec().decode([picked]) == (" null" if null else " true")
 
 
 def test_a_kind_for_which_the_vocabulary_has_no_beginning_is_not_guided() -> None:
-    letters = Guide(Letters(), 26)  # type: ignore[arg-type]
+    letters = ValueMasks(Letters(), 26)  # type: ignore[arg-type]
     logits = torch.arange(26.0)
     assert letters.pick(logits, Parameter(name="p", schema_={"type": "boolean"}, required=True), begun=False) == 25
 

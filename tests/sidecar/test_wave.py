@@ -16,11 +16,11 @@ from oospec_async.request import Request, Tool
 from oospec_async.sidecar.answers import Answer, is_finished, read_answer
 from oospec_async.sidecar.name_tree import NameTree
 from oospec_async.sidecar.questions import EXAMPLE, Slot, prefix, slot_question
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.target.tree_model import TreeModel
 
-GUIDE = Guide(tiny.codec(), VOCABULARY)
+MASKS = ValueMasks(tiny.codec(), VOCABULARY)
 ENDS = frozenset({tiny.token("<|im_end|>"), 7, 8, 9})
 SCRIPT = {
     "call 1 =": " get_weather\n",
@@ -54,7 +54,7 @@ def alone(model: Any, text: str, slot: Slot) -> Answer | None:
     while len(answer) < 48:
         with torch.inference_mode():
             logits = model(torch.tensor([prompt + answer]), use_cache=False).logits[0, -1]
-        token = GUIDE.pick(logits, slot.parameter, begun=bool(answer))
+        token = MASKS.pick(logits, slot.parameter, begun=bool(answer))
         if token in ENDS:
             break
         answer.append(token)
@@ -83,7 +83,7 @@ def test_every_slot_is_answered_as_if_it_were_asked_alone(family: str) -> None:
     for seed, tools in enumerate([(NUMBERS,), (NUMBERS, tiny.TIME), (tiny.WEATHER, NUMBERS)]):
         model = tiny.random_model(family, seed=seed, std=0.4)
         request = tiny.request("Plan 3 of 4.", tools=tools)
-        wave = Wave(Sidecar(TreeModel(model), tiny.codec(), GUIDE, ENDS), request)
+        wave = Wave(Sidecar(TreeModel(model), tiny.codec(), MASKS, ENDS), request)
         last = [p.hint for p in wave.run() if p.hint is not None][-1]
         call = last.calls[0]
         for slot in slots(request):
@@ -102,7 +102,7 @@ def test_every_slot_is_answered_as_if_it_were_asked_alone(family: str) -> None:
 def test_answers_are_the_same_where_the_function_is_chosen_first() -> None:
     request = tiny.request("Plan 3 of 4.", tools=(tiny.WEATHER, NUMBERS))
     model = TreeModel(tiny.random_model("llama", seed=2, std=0.4))
-    together, after = (Sidecar(model, tiny.codec(), GUIDE, ENDS, early_slots=early) for early in (32, 8))
+    together, after = (Sidecar(model, tiny.codec(), MASKS, ENDS, early_slots=early) for early in (32, 8))
     first_steps = [next(p for p in Wave(sidecar, request).run() if p.kind == "step") for sidecar in (together, after)]
     assert [step.branches for step in first_steps] == [2 + len(slots(request)), 2]
     assert hints(after, request)[-1].calls == hints(together, request)[-1].calls
@@ -112,7 +112,7 @@ def test_answers_are_the_same_where_the_function_is_chosen_first() -> None:
 def test_every_hint_is_valid_for_the_tools_and_adds_to_the_one_before(seed: int) -> None:
     model = tiny.random_model("qwen2", seed=seed, std=0.5)
     request = tiny.request(tools=(*tiny.TOOLS, NUMBERS))
-    found = hints(Sidecar(TreeModel(model), tiny.codec(), GUIDE, ENDS), request)
+    found = hints(Sidecar(TreeModel(model), tiny.codec(), MASKS, ENDS), request)
     assert [hint.version for hint in found] == list(range(1, len(found) + 1))
     ready = 0
     for hint in found:
@@ -123,7 +123,7 @@ def test_every_hint_is_valid_for_the_tools_and_adds_to_the_one_before(seed: int)
 
 
 def test_a_wave_leaves_the_model_usable_for_the_next_one_even_where_it_was_cancelled() -> None:
-    sidecar = Sidecar(TreeModel(tiny.random_model("qwen3", std=0.4)), tiny.codec(), GUIDE, ENDS)
+    sidecar = Sidecar(TreeModel(tiny.random_model("qwen3", std=0.4)), tiny.codec(), MASKS, ENDS)
     first = hints(sidecar, tiny.request())
     cancelled = Wave(sidecar, tiny.request("Something else?")).run()
     for _ in range(3):
@@ -133,7 +133,7 @@ def test_a_wave_leaves_the_model_usable_for_the_next_one_even_where_it_was_cance
 
 
 def test_a_prompt_longer_than_the_context_raises_and_the_next_wave_runs() -> None:
-    sidecar = Sidecar(TreeModel(tiny.random_model("llama", std=0.4)), tiny.codec(), GUIDE, ENDS)
+    sidecar = Sidecar(TreeModel(tiny.random_model("llama", std=0.4)), tiny.codec(), MASKS, ENDS)
     with pytest.raises(OospecError, match="context of 512"):
         hints(sidecar, tiny.request("word " * 600))
     assert hints(sidecar, tiny.request())
@@ -142,7 +142,7 @@ def test_a_prompt_longer_than_the_context_raises_and_the_next_wave_runs() -> Non
 def test_branches_that_reach_the_end_of_the_context_raise() -> None:
     request = tiny.request(tools=(NUMBERS,))
     length = len(tiny.codec().encode(prefix(request)))
-    sidecar = Sidecar(TreeModel(tiny.random_model("llama", context=length + 4)), tiny.codec(), GUIDE, ENDS)
+    sidecar = Sidecar(TreeModel(tiny.random_model("llama", context=length + 4)), tiny.codec(), MASKS, ENDS)
     wave = Wave(sidecar, request).run()
     next(wave)
     with pytest.raises(OospecError):

@@ -1,4 +1,4 @@
-"""The sidecar's process with a real worker on a tiny model: its waves, the models that it cannot have, and its end."""
+"""The sidecar's process with a real worker on a tiny model: its waves, and the models that it cannot have."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,18 +14,17 @@ from typing import Any
 import pytest
 import uvloop
 
-from faults.processes import PATIENCE, gone, until
+from faults.processes import PATIENCE
 from helpers import tiny
-from helpers.sidecars import STUB, no_use, opened
+from helpers.sidecars import no_use, opened
 from oospec_async.errors import OospecError
 from oospec_async.hints import encode_hint
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.ports import WaveReport
-from oospec_async.sidecar import worker as sidecar_worker
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
-
-# --- one worker per event loop
+from oospec_async.sidecar import worker
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
 
 
 @dataclass
@@ -104,9 +101,8 @@ def test_a_wave_that_fails_says_why_and_the_worker_stays(live: Live) -> None:
     pid = live.sidecar.pid
 
     async def use(sidecar: SidecarProcess) -> tuple[WaveReport | None, WaveReport | None]:
-        long = tiny.request("word " * 4000, tools=tiny.TOOLS * 0 + (tiny.WEATHER,) + tuple(
-            tiny.WEATHER.model_copy(update={"name": f"tool_{n}"}) for n in range(100)
-        ))  # fmt: skip
+        many = tuple(tiny.WEATHER.model_copy(update={"name": f"tool_{n}"}) for n in range(100))
+        long = tiny.request("word " * 4000, tools=many)
         return await sidecar.wave(Address(10), long), await sidecar.wave(Address(11), tiny.request())
 
     failed, fine = live.run(use)
@@ -130,133 +126,20 @@ def test_an_interrupt_does_not_end_the_worker(live: Live) -> None:
     assert live.sidecar.pid == pid
 
 
-def test_a_worker_killed_in_mid_wave_ends_the_wave_without_an_error_and_is_restarted(live: Live) -> None:
-    async def use(sidecar: SidecarProcess) -> None:
-        pid = sidecar.pid
-        assert pid is not None
-        wave = asyncio.create_task(sidecar.wave(Address(20), tiny.request()))
-        await asyncio.sleep(0)
-        os.kill(pid, signal.SIGKILL)
-        assert await wave is None
-        assert await sidecar.wave(Address(21), tiny.request()) is None, "no worker: no wave, and no wait for one"
-        await until(lambda: sidecar.pid not in (None, pid))
-        sidecar.reader.expect(Address(22), tiny.TOOLS)
-        report = await sidecar.wave(Address(22), tiny.request())
-        assert report is not None
-        assert sidecar.reader.poll() is not None
-        assert sidecar.restarts == 1
-
-    live.run(use)
+# --- models that cannot be had; tests/faults has more of them
 
 
-def test_close_ends_a_worker_that_is_stopped_in_mid_wave(live: Live) -> None:
-    async def use(sidecar: SidecarProcess) -> int:
-        pid = sidecar.pid
-        assert pid is not None
-        wave = asyncio.create_task(sidecar.wave(Address(30), tiny.request()))
-        await asyncio.sleep(0)
-        os.kill(pid, signal.SIGSTOP)
-        await sidecar.close()
-        await asyncio.wait([wave])
-        assert await sidecar.wave(Address(31), tiny.request()) is None
-        return pid
-
-    assert gone(live.run(use))
-    assert live.sidecar.pid is None
-
-
-# --- models that cannot be had
-
-
-def worker_config(**changes: Any) -> dict[str, Any]:
-    return {"name": "Org/Tiny", "device": "cpu", "dtype": "float32", "adapter": None, "channel": 0, **changes}
-
-
-@pytest.fixture
-def refused(model: Path, tmp_path: Path) -> Path:
-    config = json.loads((model / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}))
-    return tmp_path
-
-
-@pytest.fixture
-def foreign_adapter(tmp_path: Path) -> Path:
-    folder = tmp_path / "adapter"
-    folder.mkdir()
-    adapter = {"peft_type": "LORA", "base_model_name_or_path": "Org/Other", "task_type": "CAUSAL_LM"}
-    (folder / "adapter_config.json").write_text(json.dumps(adapter))
-    (folder / "adapter_model.safetensors").write_bytes(b"")
-    return folder
-
-
-def test_a_refused_family_is_fatal(refused: Path) -> None:
-    with pytest.raises(OospecError, match="Org/Tiny: refused: family 'gpt2'"):
-        sidecar_worker._load(worker_config(path=str(refused)))
-
-
-def test_an_adapter_for_another_base_is_fatal(model: Path, foreign_adapter: Path) -> None:
-    with pytest.raises(OospecError, match="it belongs to Org/Other, not to Org/Tiny"):
-        sidecar_worker._load(worker_config(path=str(model), adapter=str(foreign_adapter)))
-
-
-def test_a_model_that_is_not_there_is_fatal(tmp_path: Path) -> None:
-    with pytest.raises(OospecError, match=r"config\.json in .* cannot be used"):
-        sidecar_worker._load(worker_config(path=str(tmp_path / "nothing")))
-
-
-def test_start_raises_the_workers_own_reason_and_leaves_no_process(model: Path, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_had_is_the_reason_that_start_raises_and_no_process_is_left(
+    model: Path, tmp_path: Path
+) -> None:
     sidecar = SidecarProcess(replace(config_of(model), adapter=tmp_path / "no-adapter"), back_off=(0.0,))
-
     with pytest.raises(OospecError, match="no-adapter: No such file"):
         asyncio.run(opened(sidecar, no_use))
     assert sidecar.restarts == 0
 
 
-# --- the parent's end
-
-
-PARENT = """
-import asyncio, sys
-from pathlib import Path
-from oospec_async.runtime.devices import Device
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
-
-async def main():
-    config = SidecarConfig(Path(sys.argv[1]), "tiny", Device("cpu"), "float32")
-    sidecar = SidecarProcess(config, **({"command": sys.argv[2:]} if sys.argv[2:] else {}))
-    try:
-        await sidecar.start()
-        print(sidecar.pid, flush=True)
-        await asyncio.Event().wait()
-    finally:
-        await sidecar.close()
-
-asyncio.run(main())
-"""
-
-
-def parent(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PARENT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-
-
-def test_a_worker_ends_by_itself_when_its_parent_is_killed(model: Path) -> None:
-    with parent(str(model)) as process:
-        assert process.stdout is not None
-        pid = int(process.stdout.readline())
-        process.kill()
-        process.wait()
-        asyncio.run(until(lambda: gone(pid)))
-
-
-def test_ctrl_c_ends_the_parent_and_with_it_the_worker() -> None:
-    with parent("/nowhere", sys.executable, str(STUB), "interrupted") as process:
-        assert process.stdout is not None
-        pid = int(process.stdout.readline())
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does; the worker, in a session of its own, is spared
-        _, errors = process.communicate(timeout=PATIENCE)
-    assert gone(pid)
-    assert errors.rstrip().endswith("KeyboardInterrupt")
-    assert process.returncode == -signal.SIGINT
+def test_a_worker_refuses_what_loading_refuses(model: Path, tmp_path: Path) -> None:
+    config = json.loads((model / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}))
+    with pytest.raises(OospecError, match="tiny: refused: family 'gpt2'"):
+        worker._load(config_of(tmp_path))

@@ -18,10 +18,10 @@ from helpers import tiny
 from helpers.command import child, hermes, model_folder, names_in, teacher, train_command, wait_for
 from helpers.training import asking, call, function, read_back, write_rows
 from oospec_async.errors import OospecError
-from oospec_async.sidecar.adapters import check_adapter
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.fit.adapter import adapted, save_adapter
 from oospec_async.training.fit.recipe import Recipe
+from oospec_async.weights.adapters import check_adapter
 
 DAYS = {"type": "integer"}
 ADAPTER = ("adapter_model.safetensors", "adapter_config.json")

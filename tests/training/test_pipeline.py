@@ -12,7 +12,7 @@ import pytest
 
 from helpers.command import hermes, model_folder, names_in, teacher, train_command
 from helpers.training import asking, call, function, read_back, seal_tools, write_rows
-from oospec_async.sidecar.adapters import check_adapter
+from oospec_async.weights.adapters import check_adapter
 
 
 def rows_about(names: Sequence[str]) -> list[dict[str, Any]]:

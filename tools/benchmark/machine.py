@@ -11,7 +11,8 @@ from pathlib import Path
 from oospec_async.recording.provenance import software
 from oospec_async.request import Request
 from oospec_async.runtime.devices import parse_devices
-from oospec_async.sidecar.adapters import describe, find_adapter
+from oospec_async.sidecar.shipped_adapters import find_adapter
+from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import resolve
 from tools.benchmark.options import Options
 from tools.benchmark.plan import Plan
@@ -60,7 +61,7 @@ def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Requ
         ).hexdigest(),
         target=_weights(options.target),
         sidecar=_weights(options.sidecar) if sidecar else None,
-        adapter=describe(adapter) if adapter is not None else None,
+        adapter=describe_adapter(adapter) if adapter is not None else None,
         drafter=_weights(drafter) if drafter is not None else None,
         assistants=[_weights(name) for name in options.assistants],
         dtype=options.dtype,

@@ -23,7 +23,8 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.prompts import Prompts

@@ -19,7 +19,7 @@ from oospec_async.sidecar.questions import (
     name_text,
     slot_question,
 )
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Progress, Sidecar, Wave
 from oospec_async.target.tree_model import Logits, TreeModel
 from tools.trace_models.guess import Guess, filler
@@ -75,13 +75,13 @@ class Waves:
 
     def __init__(self, codec: Codec, vocabulary: int, end_token: int) -> None:
         self._codec, self._vocabulary, self._end = codec, vocabulary, end_token
-        self._guide = Guide(codec, vocabulary)
+        self._masks = ValueMasks(codec, vocabulary)
 
     def run(self, request: Request, guess: Guess, chance: random.Random) -> list[Progress]:
         """Every forward of the wave that answers with ``guess``. Raises OospecError as ``Wave.run`` does."""
         model = Scripted(self._vocabulary, self._answers(request, guess, chance))
         sidecar = Sidecar(
-            cast(TreeModel, model), self._codec, self._guide, frozenset({self._end}), most_calls=_MOST_CALLS
+            cast(TreeModel, model), self._codec, self._masks, frozenset({self._end}), most_calls=_MOST_CALLS
         )
         return list(Wave(sidecar, request).run())
 

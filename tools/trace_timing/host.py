@@ -24,7 +24,8 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.sidecar.process import SidecarConfig, SidecarProcess
+from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar.process import SidecarProcess
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.prompts import Prompts
 from oospec_async.target.target import Target

@@ -10,7 +10,7 @@ import torch
 
 from oospec_async.request import Parameter
 from oospec_async.sidecar.answers import is_finished
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.tree_model import TreeModel
 from oospec_async.trace import Wave, WaveStep
@@ -32,7 +32,7 @@ class SidecarClock:
         """``context``: the most rows that a wave has."""
         self._model = TreeModel(shaped_model(shape, device, context + 1))
         self._codec = TokenizerCodec(tokenizer(self._model.vocabulary))
-        self._guide = Guide(self._codec, self._model.vocabulary, device)
+        self._masks = ValueMasks(self._codec, self._model.vocabulary, device)
         self._device, self._chance = device, random.Random(seed)
         self._tips: list[int] = []  # the last row of every branch
         for _ in range(3):
@@ -84,7 +84,7 @@ class SidecarClock:
     def _read(self, rows: torch.Tensor) -> None:
         """What a wave does with the logits of its branches: pick a token within the slot's kind, look at the answer."""
         for number, row in enumerate(rows):
-            token = self._guide.pick(row, _SLOTS[number % len(_SLOTS)], begun=True)
+            token = self._masks.pick(row, _SLOTS[number % len(_SLOTS)], begun=True)
             is_finished(self._codec.decode([token] * _ANSWER))
 
 

@@ -16,7 +16,6 @@ from oospec_async.files.writing import check_writable, same_file, write_atomical
 from oospec_async.recording.provenance import software
 from oospec_async.request import Json
 from oospec_async.runtime.devices import claim, parse_device
-from oospec_async.sidecar.adapters import describe
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.training.data.readers.base import Row
 from oospec_async.training.fit.adapter import WEIGHTS, check_begin
@@ -25,6 +24,7 @@ from oospec_async.training.fit.recipe import RECIPES
 from oospec_async.training.fit.trainer import Report, Trainer, TrainOptions
 from oospec_async.training.fit.training_rows import read_training_rows
 from oospec_async.training.manifest import sha256
+from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import ModelFiles, resolve
 from oospec_async.weights.load import check_device, load
 
@@ -70,7 +70,7 @@ def fit(options: FitOptions) -> None:
 def _trainer(options: FitOptions, files: ModelFiles, rows: Sequence[Row], device: str) -> Trainer:
     loaded = load(files.path, name=options.sidecar, dtype=options.dtype, device=device)
     loaded.model.name_or_path = loaded.model.config._name_or_path = options.sidecar  # what the adapter says it fits
-    begin = "none" if options.begin is None else describe(options.begin)
+    begin = "none" if options.begin is None else describe_adapter(options.begin)
     made_of = {"base": files.weights_sha256, "dtype": options.dtype, "--begin": begin}
     made_of["content of --rows"] = " ".join(sha256(path)[:12] for path in options.rows)
     recipe = RECIPES[options.recipe]
@@ -99,7 +99,7 @@ def _followed(trainer: Trainer) -> Report:
 def _write_manifest(options: FitOptions, files: ModelFiles, last: Report, history: Sequence[tuple[int, float]]) -> None:
     said: dict[str, Json] = {"recipe": options.recipe, **asdict(RECIPES[options.recipe]), "seed": options.seed}
     said |= {"dtype": options.dtype, "budget": options.budget}
-    said["begin"] = None if options.begin is None else describe(options.begin)
+    said["begin"] = None if options.begin is None else describe_adapter(options.begin)
     manifest = {
         "stage": "train",
         "options": said,

@@ -10,14 +10,15 @@ from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, encode_hint
 from oospec_async.request import Request, parse_request
 from oospec_async.runtime.devices import claim, default_devices, parse_devices
-from oospec_async.sidecar.adapters import SHIPPED, describe, find_adapter
-from oospec_async.sidecar.model import load_sidecar
+from oospec_async.sidecar.loading import load_sidecar
+from oospec_async.sidecar.shipped_adapters import SHIPPED, find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.data.readers.base import Object
 from oospec_async.training.judge.answers import key_of
 from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.stage import check_output, progress, read_lines, resumed
 from oospec_async.training.teach.reply import asked
+from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import resolve
 from oospec_async.weights.load import check_device
 
@@ -46,7 +47,7 @@ def guess(options: GuessOptions) -> None:
     requests = [parse_request(row.data, row.where) for row in read_lines(options.requests, "id")]
     said = {
         "sidecar": options.sidecar,
-        "adapter": describe(adapter) if adapter else None,
+        "adapter": describe_adapter(adapter) if adapter else None,
         "dtype": options.dtype,
     }
     check_goes_on(options.out, "guess", said)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from oospec_async.errors import OospecError
-from oospec_async.sidecar import adapters
-from oospec_async.sidecar.adapters import NO_ADAPTER, SHIPPED, check_adapter, describe, find_adapter
+from oospec_async.sidecar import shipped_adapters
+from oospec_async.sidecar.shipped_adapters import NO_ADAPTER, SHIPPED, find_adapter
+from oospec_async.weights.adapters import check_adapter, describe_adapter
 
-HERE = Path(adapters.__file__).parent
+HERE = Path(shipped_adapters.__file__).parent / "adapters"
 
 
 def adapter(folder: Path, base: str) -> Path:
@@ -24,7 +25,7 @@ def adapter(folder: Path, base: str) -> Path:
 
 @pytest.fixture
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("oospec_async.sidecar.adapters._HERE", tmp_path)
+    monkeypatch.setattr("oospec_async.sidecar.shipped_adapters._FOLDER", tmp_path)
     adapter(tmp_path / "other", "someone/Other-1B")
     return adapter(tmp_path / "small", "someone/Small-1B")
 
@@ -53,7 +54,7 @@ def test_a_damaged_configuration_is_named(shipped: Path) -> None:
 
 
 def test_an_adapter_is_described_by_name_and_content(shipped: Path) -> None:
-    assert describe(shipped) == f"small (SHA-256 {hashlib.sha256(b'weights').hexdigest()[:12]})"
+    assert describe_adapter(shipped) == f"small (SHA-256 {hashlib.sha256(b'weights').hexdigest()[:12]})"
 
 
 @pytest.mark.parametrize("folder", [path.parent for path in HERE.glob("*/adapter_config.json")], ids=lambda f: f.name)

@@ -8,31 +8,31 @@ from hypothesis import strategies as st
 from helpers import tiny
 from oospec_async.hints import CallHint
 from oospec_async.sidecar.answers import Answer
-from oospec_async.sidecar.plan import Plan
 from oospec_async.sidecar.questions import NONE, Slot
+from oospec_async.sidecar.wave_plan import WavePlan
 
 NAMES = [tool.name for tool in tiny.TOOLS]
 
 
-def asked(plan: Plan) -> list[tuple[str, int, str]]:
+def asked(plan: WavePlan) -> list[tuple[str, int, str]]:
     return [(slot.function, slot.call, slot.parameter.name) for slot in plan.slots_to_ask(32)]
 
 
 def test_two_calls_and_all_slots_are_asked_for_at_once() -> None:
-    plan = Plan(tiny.TOOLS, 8, 32)
+    plan = WavePlan(tiny.TOOLS, 8, 32)
     assert list(plan.calls_to_ask()) == [1, 2]
     assert len(asked(plan)) == 7
     assert (list(plan.calls_to_ask()), asked(plan)) == ([], [])
 
 
 def test_one_tool_is_called_first_whatever_else() -> None:
-    plan = Plan((tiny.WEATHER,), 8, 32)
+    plan = WavePlan((tiny.WEATHER,), 8, 32)
     assert plan.calls() == (CallHint("get_weather"),)
     assert list(plan.calls_to_ask()) == [2]
 
 
 def test_a_function_that_is_called_twice_is_asked_for_twice() -> None:
-    plan = Plan((tiny.WEATHER,), 8, 32)
+    plan = WavePlan((tiny.WEATHER,), 8, 32)
     plan.calls_to_ask()
     assert [call for _, call, _ in asked(plan)] == [1, 1, 1, 1]
     plan.named(2, "get_weather")
@@ -45,7 +45,7 @@ def test_a_function_that_is_called_twice_is_asked_for_twice() -> None:
 
 
 def test_a_function_is_wanted_until_every_call_is_known() -> None:
-    plan = Plan(tiny.TOOLS, 8, 32)
+    plan = WavePlan(tiny.TOOLS, 8, 32)
     plan.calls_to_ask()
     plan.named(1, "now")
     assert plan.wants("get_order")
@@ -55,7 +55,7 @@ def test_a_function_is_wanted_until_every_call_is_known() -> None:
 
 
 def test_a_call_after_one_that_is_not_known_is_not_told() -> None:
-    plan = Plan(tiny.TOOLS, 8, 32)
+    plan = WavePlan(tiny.TOOLS, 8, 32)
     plan.calls_to_ask()
     plan.named(2, "now")
     assert plan.calls() == ()
@@ -64,7 +64,7 @@ def test_a_call_after_one_that_is_not_known_is_not_told() -> None:
 
 
 def test_with_many_slots_only_those_of_named_calls_are_asked_for() -> None:
-    plan = Plan(tiny.TOOLS, 8, early_slots=6)
+    plan = WavePlan(tiny.TOOLS, 8, early_slots=6)
     plan.calls_to_ask()
     assert asked(plan) == []
     plan.named(1, "get_order")
@@ -72,14 +72,14 @@ def test_with_many_slots_only_those_of_named_calls_are_asked_for() -> None:
 
 
 def test_there_is_a_first_call_and_perhaps_no_second() -> None:
-    plan = Plan(tiny.TOOLS, 8, 32)
+    plan = WavePlan(tiny.TOOLS, 8, 32)
     assert plan.options(1) == NAMES
     assert plan.options(2) == [*NAMES, NONE]
 
 
 @given(named=st.lists(st.sampled_from([*NAMES, NONE]), max_size=12), most=st.integers(1, 8))
 def test_a_plan_comes_to_an_end_and_asks_nothing_twice(named: list[str], most: int) -> None:
-    plan, slots, calls = Plan(tiny.TOOLS, most, 32), [], []
+    plan, slots, calls = WavePlan(tiny.TOOLS, most, 32), [], []
     answers = iter(named)
     for _ in range(30):
         new = list(plan.calls_to_ask())

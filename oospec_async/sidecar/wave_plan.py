@@ -12,7 +12,7 @@ from oospec_async.sidecar.questions import NONE, Slot
 _Key = tuple[str, int]  # a function, and which of its calls
 
 
-class Plan:
+class WavePlan:
     """The calls of one request as they become known.
 
     The first two calls are asked for at once, together with the slots of all functions if these are at most

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oospec_async.sidecar.questions import EXAMPLE
-from oospec_async.sidecar.value_masks import Guide
+from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Sidecar
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.greedy import end_tokens
@@ -25,8 +25,8 @@ def load_sidecar(path: Path, name: str, dtype: str, device: str, adapter: Path |
     loaded = load(path, name=name, dtype=dtype, device=device, adapter=adapter)
     model, codec = TreeModel(loaded.model), TokenizerCodec(loaded.tokenizer)
     ends = end_tokens(loaded.model.generation_config, name)
-    guide = Guide(codec, model.vocabulary, device)
-    sidecar = Sidecar(model, codec, guide, ends)
+    masks = ValueMasks(codec, model.vocabulary, device)
+    sidecar = Sidecar(model, codec, masks, ends)
     if adapter is None:
         sidecar = replace(sidecar, example=EXAMPLE, most_calls=1)
     return replace(sidecar, early_slots=_EARLY_SLOTS_ON_CPU) if device == "cpu" else sidecar
