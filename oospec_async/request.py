@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from oospec_async.errors import OospecError
-from oospec_async.files.json_text import dotted, load_json
+from oospec_async.files.json_text import load_json
+from oospec_async.files.validation import validated
 
 Json = Any  # any JSON value
 Kind = Literal["string", "integer", "number", "boolean", "array", "object", "null", "any"]
@@ -173,21 +174,9 @@ class Request(BaseModel):
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
-# What pydantic says in Python's words, in those of JSON.
-_PLAINLY = {"missing": "missing", "tuple_type": "should be a list", "too_short": "should not be empty"}
-
-
 def parse_request(raw: Json, where: str) -> Request:
     """Validate one request. Raises OospecError, one line, naming ``where`` and the field."""
-    if not isinstance(raw, dict):
-        raise OospecError(f"{where}: a request is a JSON object with 'messages' and 'tools', not {type(raw).__name__}")
-    try:
-        return Request.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = dotted(first["loc"]) or "request"
-        message = _PLAINLY.get(first["type"], first["msg"].removeprefix("Value error, "))
-        raise OospecError(f"{where}: {field}: {message}") from None
+    return validated(Request, raw, where, "a JSON object with 'messages' and 'tools'")
 
 
 def read_requests(path: Path) -> list[Request]:

@@ -58,7 +58,7 @@ def test_a_file_without_requests_is_refused(path: Path, content: str) -> None:
     ("line", "expected"),
     [
         ("{", "3: not JSON (Expecting property name enclosed in double quotes at column 2); one request a line"),
-        ('"Hi"', "3: a request is a JSON object with 'messages' and 'tools', not str"),
+        ('"Hi"', "3: a JSON object with 'messages' and 'tools' is expected, not 'Hi'"),
         ('{"messages": []}', "3: messages: should not be empty"),
         ('{"id": "a", "messages": [{"role": "user"}]}', "3: id 'a' is used twice; ids must differ"),
         ('{"messages": [{"role": "user", "content": "\\ud800"}]}', "3: messages.0.content: half of a surrogate pair"),

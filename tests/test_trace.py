@@ -153,8 +153,8 @@ A = ("requests", 0)
 NAN = float("nan")
 WRONG: dict[str, tuple[Change, str]] = {
     # field by field
-    "version": (put("format", to="oospec-trace/9"), "format: 'oospec-trace/9'"),
-    "no format": (put("format", to=None), "format: None"),
+    "version": (put("format", to="oospec-trace/9"), "format: Input should be 'oospec-trace/1', not 'oospec-trace/9'"),
+    "no format": (put("format", to=None), "format: Input should be 'oospec-trace/1', not None"),
     "unknown field": (put("extra", to=1), "extra: unknown"),
     "missing field": (drop("requests", 0, "prompt_tokens"), "requests.0.prompt_tokens: missing"),
     "no timing": (drop("timing"), "timing: missing"),

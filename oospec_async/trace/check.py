@@ -10,7 +10,7 @@ from oospec_async.trace.format import PARTS, Profile, RequestTrace, Round, Trace
 _TICK = 1e-6  # seconds by which sums of rounded times may miss each other
 
 
-def problems(trace: Trace) -> Iterator[str]:
+def inconsistencies(trace: Trace) -> Iterator[str]:
     """What does not fit together, a line each that begins with the field."""
     for part in PARTS:
         if part not in trace.provenance.parts:

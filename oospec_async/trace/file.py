@@ -9,9 +9,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from oospec_async.errors import OospecError
-from oospec_async.files.json_text import dotted
+from oospec_async.files.validation import problems
 from oospec_async.files.writing import write_atomically
-from oospec_async.trace.check import problems
+from oospec_async.trace.check import inconsistencies
 from oospec_async.trace.format import FORMAT, Trace
 
 
@@ -42,14 +42,6 @@ def check_trace(path: Path) -> list[str]:
 
 
 _GZIP = b"\x1f\x8b"
-# What pydantic says in Python's words, in those of JSON.
-_PLAINLY = {
-    "missing": "missing",
-    "extra_forbidden": "unknown; remove it, or read the trace with the version that wrote it",
-    "model_type": "an object is expected",
-    "list_type": "a list is expected",
-    "finite_number": "a finite number is expected",
-}
 
 
 def _read(path: Path) -> tuple[Trace | None, list[str]]:
@@ -63,22 +55,10 @@ def _read(path: Path) -> tuple[Trace | None, list[str]]:
     try:
         trace = Trace.model_validate_json(data)
     except ValidationError as error:
-        wrong = [_plainly(each["type"], each["loc"], each["msg"], each["input"]) for each in error.errors()]
+        wrong = list(problems(error, f"a trace ({FORMAT}), an object with provenance, timing and requests,"))
         foreign = [line for line in wrong if line.startswith("format:")]  # then the rest says little
         return None, foreign or wrong
-    return trace, [" ".join(problem.split()) for problem in problems(trace)]  # a name may hold a line break
-
-
-def _plainly(kind: str, loc: tuple[int | str, ...], message: str, value: object) -> str:
-    if kind == "json_invalid":
-        return f"not JSON ({message.removeprefix('Invalid JSON: ')}); a trace ({FORMAT}) is expected"
-    field = dotted(loc)
-    if field == "format":
-        return f"format: {value!r} is unknown; this version reads {FORMAT!r}"
-    if not field:
-        return f"an object with provenance, timing and requests is expected, not {type(value).__name__}"
-    shown = f", not {value!r}" if isinstance(value, int | float | str) and len(repr(value)) < 40 else ""
-    return f"{field}: {_PLAINLY.get(kind, message)}{shown if kind not in ('missing', 'extra_forbidden') else ''}"
+    return trace, [" ".join(problem.split()) for problem in inconsistencies(trace)]  # a name may hold a line break
 
 
 def _as_text(trace: Trace) -> str:

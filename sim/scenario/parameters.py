@@ -9,9 +9,9 @@ from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from oospec_async.errors import OospecError
+from oospec_async.files.validation import shown
 
 T = TypeVar("T")
-_HUGE = 10**30
 
 
 def parse(text: str, registry: Mapping[str, type[T]], what: str) -> T:
@@ -50,14 +50,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
-
-
-def shown(value: object) -> str:
-    """A value in an error: of a long one only its beginning."""
-    if isinstance(value, int) and abs(value) > _HUGE:  # Python refuses to write thousands of digits
-        return "a number of more than 30 digits"
-    whole = repr(value)
-    return whole if len(whole) <= 40 else f"{whole[:30]}…"
 
 
 def within(thing: Any, name: str, least: float, most: float, what: str) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from oospec_async.errors import OospecError
+from oospec_async.files.validation import shown
 from sim.scenario.link import Link
 from sim.scenario.load import Closed, Load, parse_load
-from sim.scenario.parameters import shown, suggestion, text_of
+from sim.scenario.parameters import suggestion, text_of
 from sim.scenario.placement import Placement, Split, parse_placement
 
 

@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
-from sim.scenario.parameters import shown, suggestion
+from oospec_async.files.validation import shown
+from sim.scenario.parameters import suggestion
 from sim.scenario.scenario import Scenario, UnfitFleet, read_fields, scenario_from
 from sim.study.assertions import Assertion, parse_assertion
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from oospec_async.errors import OospecError
 from oospec_async.files import journal
 from oospec_async.files.journal import whole_lines
+from oospec_async.files.validation import validated_json
 from oospec_async.trace import Count, Seconds, Some
 
 FORMAT = "oospec-bench/1"
 
 Key = tuple[int, str, str]  # run, request, method
 Curve = Annotated[list[tuple[Some, Seconds]], Field(min_length=1)]  # seconds of a forward, by tokens in the tree
-T = TypeVar("T", bound=BaseModel)
 
 
 class _Part(BaseModel):
@@ -155,24 +155,11 @@ def _by_key(header: Header, rows: Sequence[Row], path: Path) -> dict[Key, Row]:
 
 
 def _header(line: bytes | str, path: Path) -> Header:
-    return _parse(Header, line, f"{path}:1", f"the header of a rows file ({FORMAT})")
+    return validated_json(Header, line, f"{path}:1", f"the header of a rows file ({FORMAT})")
 
 
 def _row(line: bytes, where: str) -> Row:
-    return _parse(Row, line, where, "a row")
-
-
-def _parse(kind: type[T], line: bytes | str, where: str, expected: str) -> T:
-    try:
-        return kind.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "json_invalid":
-            message, field = f"not JSON; {expected} is expected", ""
-        line_of_it = " ".join(f"{where}: {field + ': ' if field else ''}{message}".split())
-        raise OospecError(line_of_it) from None
+    return validated_json(Row, line, where, "a row")
 
 
 class RowsFile:

@@ -4,43 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, Literal
 
-from oospec_async.errors import OospecError
-from oospec_async.request import parse_request
-from oospec_async.training.data.readers.base import Object, Row, needed
+from pydantic import BaseModel, Field, StrictBool
+
+from oospec_async.files.validation import validated
+from oospec_async.request import Request
+from oospec_async.training.data.readers.base import Row
 from oospec_async.training.data.splits import Split
 from oospec_async.training.stage import read_lines
 
-_SPLITS: tuple[Split, ...] = get_args(Split)
-_KINDS = ("function", "argument", "call")
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class _Question(BaseModel):
+    kind: Literal["function", "argument", "call"]
+    chosen: StrictBool
+    stem: _Text
+    ask: _Text
+    answer: _Text
+
+
+class _Line(BaseModel):
+    id: str
+    split: Split
+    teacher: StrictBool
+    request: Request
+    rows: list[_Question]
 
 
 def read_training_rows(paths: Sequence[Path]) -> list[Row]:
     """Lines that ``oospec-train rows`` has written. Raises OospecError naming file, line and field."""
     rows = [row for path in paths for row in read_lines(path, "id", "split", "teacher", "request", "rows")]
     for row in rows:
-        _check(row)
+        validated(_Line, row.data, row.where, "a line of training rows")
     return rows
-
-
-def _check(row: Row) -> None:
-    row.need("id", str)
-    row.need("teacher", bool)
-    _among(row.data, "split", _SPLITS, row.where)
-    parse_request(row.need("request", dict), f"{row.where}: request")
-    for number, each in enumerate(row.need("rows", list)):
-        where = f"{row.where}: rows.{number}"
-        if not isinstance(each, dict):
-            raise OospecError(f"{where}: an object is expected, not {type(each).__name__}")
-        _among(each, "kind", _KINDS, where)
-        needed(each, "chosen", bool, where)
-        for name in ("stem", "ask", "answer"):
-            if not needed(each, name, str, where):
-                raise OospecError(f"{where}: {name}: is empty; make the rows again")
-
-
-def _among(data: Object, name: str, known: Sequence[str], where: str) -> None:
-    value = needed(data, name, str, where)
-    if value not in known:
-        raise OospecError(f"{where}: {name}: {value!r} is none of {', '.join(known)}")
