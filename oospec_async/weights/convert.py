@@ -9,14 +9,14 @@ normaliser, hides Qwen2's fill-in-the-middle words when decoding, and takes the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
+from oospec_async.weights.quiet import errors_only
 
 CONVERSION = 1
 """Raise this when the files written here change: models converted by an older number are converted again."""
@@ -84,9 +84,10 @@ def convert(gguf: Path, out: Path) -> None:
         import torch
         from safetensors import SafetensorError
         from transformers import AutoModelForCausalLM, GenerationConfig
+        from transformers.utils import logging
     except ImportError as error:
         raise OospecError(f"{error.name} is missing: install the live extra, pip install 'oospec[live]'") from error
-    with _quiet():
+    with errors_only(logging), redirect_stderr(StringIO()):  # of transformers' progress bars some have no switch
         tokenizer, ends = _tokenizer(reader.GGUFReader(gguf))
         # Each tensor is dequantised to float32 and rounded once; asking for float32 would only need twice the memory.
         model = AutoModelForCausalLM.from_pretrained(
@@ -168,17 +169,3 @@ def _tokenizer(metadata: Any) -> tuple[Any, list[int]]:
     tokenizer.chat_template = field("tokenizer.chat_template")
     ends = [tokenizer.eos_token_id, *(words.index(word) for word in family.ends)]
     return tokenizer, ends
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the notes and progress bars of `transformers`, of which some have no switch; for the whole process."""
-    from transformers.utils import logging
-
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        with redirect_stderr(StringIO()):
-            yield
-    finally:
-        logging.set_verbosity(level)

@@ -13,14 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
+
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import write_atomically
 from oospec_async.weights import hub, packaged
 
 DEFAULT_TARGET = "Qwen/Qwen2.5-Coder-0.5B-Instruct"
 DEFAULT_SIDECAR = "HuggingFaceTB/SmolLM2-135M-Instruct"
-
-_CHUNK = 1 << 22  # bytes
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,9 @@ def resolve(name: str, *, offline: bool = False) -> ModelFiles:
 
 
 def cache_dir() -> Path:
-    """`$OOSPEC_CACHE`, else `$XDG_CACHE_HOME/oospec`, else `~/.cache/oospec`."""
-    if own := os.environ.get("OOSPEC_CACHE"):
-        return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "oospec"
+    """`$OOSPEC_CACHE`, else the user's cache: on Linux `$XDG_CACHE_HOME/oospec`, else `~/.cache/oospec`."""
+    own = os.environ.get("OOSPEC_CACHE")
+    return Path(own).expanduser() if own else platformdirs.user_cache_path("oospec")
 
 
 def weights_sha256(folder: Path) -> str:
@@ -69,8 +68,7 @@ def weights_sha256(folder: Path) -> str:
     digest = hashlib.sha256()
     for file in files:
         with file.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                digest.update(chunk)
+            hashlib.file_digest(stream, lambda: digest)  # goes on with the same one
     with suppress(OSError, OospecError):  # a cache that cannot be written costs time, not the answer
         memo.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(memo, json.dumps({"files": seen, "sha256": digest.hexdigest()}), "hash")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 
 from oospec_async.errors import OospecError
+from oospec_async.weights.quiet import errors_only
 
 _TIMEOUT = 4.0  # seconds until a hub that does not answer counts as out of reach
 _TOKENIZER = ("tokenizer.json", "tokenizer.model", "vocab.json")
@@ -72,16 +72,15 @@ def fetch(name: str) -> Path:
     """
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-    from huggingface_hub.utils import logging as hub_logging
+    from huggingface_hub.utils import logging
 
-    level = hub_logging.get_verbosity()
-    hub_logging.set_verbosity(logging.ERROR)
     try:
-        files = {file.rfilename for file in HfApi().model_info(name, timeout=_TIMEOUT).siblings or []}
-        # One form of the weights, and none of the copies for other tools that lie in subfolders.
-        weights = next((shards for whole, shards in _WEIGHTS.items() if {whole, whole + _INDEX} & files), "*")
-        wanted = ["*.json", "*.jinja", "*.txt", "*.model", weights]
-        folder = snapshot_download(name, allow_patterns=wanted, ignore_patterns=["*/*"])
+        with errors_only(logging):
+            files = {file.rfilename for file in HfApi().model_info(name, timeout=_TIMEOUT).siblings or []}
+            # One form of the weights, and none of the copies for other tools that lie in subfolders.
+            weights = next((shards for whole, shards in _WEIGHTS.items() if {whole, whole + _INDEX} & files), "*")
+            wanted = ["*.json", "*.jinja", "*.txt", "*.model", weights]
+            folder = snapshot_download(name, allow_patterns=wanted, ignore_patterns=["*/*"])
     except GatedRepoError as error:
         raise OospecError(
             f"{name}: its licence must be accepted on the hub first, then log in: hf auth login"
@@ -90,8 +89,6 @@ def fetch(name: str) -> Path:
         raise OutOfReach("the hub has no such model, or keeps it private") from error
     except Exception as error:  # which kinds there are depends on the HTTP library that huggingface_hub was built on
         raise OutOfReach(f"the hub cannot be reached ({type(error).__name__})") from error
-    finally:
-        hub_logging.set_verbosity(level)
     if gap := missing(Path(folder)):
         raise OospecError(f"{name}: the hub's copy lacks {gap}")
     return Path(folder)

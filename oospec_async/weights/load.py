@@ -15,6 +15,7 @@ import transformers
 from oospec_async.errors import OospecError
 from oospec_async.weights.adapters import check_adapter
 from oospec_async.weights.families import check_family
+from oospec_async.weights.quiet import errors_only
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -105,15 +106,12 @@ def _tried(what: str, call: Callable[..., Any], *arguments: Any, **options: Any)
 
     What else it would say on stderr is left out: an error is one line.
     """
-    level = transformers.utils.logging.get_verbosity()
-    transformers.utils.logging.set_verbosity(max(level, transformers.utils.logging.ERROR))
-    try:
-        return call(*arguments, **options)
-    except Exception as error:
-        reason = " ".join(str(error).split())[:300]
-        raise OospecError(f"{what}: {type(error).__name__}: {reason}") from None
-    finally:
-        transformers.utils.logging.set_verbosity(level)
+    with errors_only(transformers.utils.logging):
+        try:
+            return call(*arguments, **options)
+        except Exception as error:
+            reason = " ".join(str(error).split())[:300]
+            raise OospecError(f"{what}: {type(error).__name__}: {reason}") from None
 
 
 def check_device(device: str) -> None:

