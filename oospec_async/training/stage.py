@@ -14,10 +14,12 @@ from oospec_async.console.output import COUNTED
 from oospec_async.errors import OospecError
 from oospec_async.files.journal import Journal
 from oospec_async.files.json_text import load_json
+from oospec_async.files.validation import M, validated
 from oospec_async.files.writing import check_writable, same_file, write_atomically
 from oospec_async.request import Json
-from oospec_async.training.data.readers.base import Object, Row
+from oospec_async.training.data.readers.base import Row
 from oospec_async.training.data.readers.source import read_rows
+from oospec_async.training.records import Object
 
 
 def read_lines(path: Path, *needed: str) -> list[Row]:
@@ -28,6 +30,12 @@ def read_lines(path: Path, *needed: str) -> list[Row]:
             if field not in row.data:
                 raise OospecError(f"{row.where}: {field}: missing; this is no output of the stage before")
     return rows
+
+
+def read_records(path: Path, kind: type[M]) -> list[tuple[str, M]]:
+    """Those rows as values of a kind, each with its place. Raises OospecError as above."""
+    required = (name for name, field in kind.model_fields.items() if field.is_required())
+    return [(row.where, validated(kind, row.data, row.where, "a row")) for row in read_lines(path, *required)]
 
 
 def write_lines(path: Path, rows: Iterable[Object]) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import pytest
 
 from helpers import tiny
-from oospec_async.training.judge.evaluate import Expected, Score, judge, same
+from oospec_async.hints import CallHint
+from oospec_async.training.judge.score import Expected, Score, judge, same
 
 REQUEST = tiny.request(tools=tiny.TOOLS)
 
 
-def guess(name: str, *omitted: str, **arguments: object) -> dict[str, object]:
-    return {"name": name, "arguments": arguments, "omitted": list(omitted)}
+def guess(name: str, *omitted: str, **arguments: object) -> CallHint:
+    return CallHint(name, arguments, frozenset(omitted))
 
 
-PARIS = Expected("get_weather", {"city": ["Paris", "paris"], "days": [3], "unit": ["celsius"]}, frozenset({"unit"}))
+def expected(name: str, *optional: str, **values: list[object]) -> Expected:
+    return Expected(name=name, arguments=values, optional=list(optional))
+
+
+PARIS = expected("get_weather", "unit", city=["Paris", "paris"], days=[3], unit=["celsius"])
 
 
 @pytest.mark.parametrize(
@@ -27,7 +32,7 @@ PARIS = Expected("get_weather", {"city": ["Paris", "paris"], "days": [3], "unit"
         (guess("get_weather"), 0, {"missed": 1}),
     ],
 )
-def test_arguments_are_judged_each_by_what_is_accepted(made: dict[str, object], right: int, nulls: object) -> None:
+def test_arguments_are_judged_each_by_what_is_accepted(made: CallHint, right: int, nulls: object) -> None:
     score = Score()
     judge(REQUEST, [made], [PARIS], score)
     assert (score.functions, score.arguments, score.judged, score.judged_right) == (1, 4, 4, right)
@@ -42,7 +47,7 @@ def test_a_wrong_function_spoils_its_arguments_and_they_are_not_judged_apart() -
 
 def test_every_call_counts() -> None:
     score = Score()
-    now = Expected("now", {})
+    now = expected("now")
     judge(REQUEST, [guess("now")], [now, now], score)
     judge(REQUEST, [guess("now"), guess("now")], [now, now], score)
     judge(REQUEST, [guess("now"), guess("now"), guess("now")], [now, now], score)

@@ -11,12 +11,14 @@ from helpers import tiny
 from oospec_async.sidecar.questions import prefix
 from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.rows import questions
+from oospec_async.training.data.training_rows import TrainingRow
 from oospec_async.training.fit.loss import weighted_loss
 from oospec_async.training.fit.pack import pack, sampled
 
 REQUEST = tiny.request("Weather in Paris and Rome?", tools=(tiny.WEATHER, tiny.TIME))
 CALLS = [("get_weather", {"city": "Paris", "days": 3}), ("get_weather", {"city": "Rome"})]
 ROWS = list(questions(REQUEST, CALLS, "here", Notes()))
+LINE = TrainingRow(id="r", split="train", teacher=True, request=REQUEST, rows=ROWS)
 
 
 class Unwrapped:
@@ -35,8 +37,8 @@ def test_the_loss_of_a_packed_request_is_the_sum_of_its_questions_alone(family: 
     codec = tiny.codec()
     alone = 0.0
     for row in ROWS:
-        prompt = [t for part in (prefix(REQUEST), row["stem"], row["ask"]) for t in codec.encode(part)]
-        answer = codec.encode(row["answer"])
+        prompt = [t for part in (prefix(REQUEST), row.stem, row.ask) for t in codec.encode(part)]
+        answer = codec.encode(row.answer)
         with torch.inference_mode():
             logits = model(torch.tensor([prompt + answer]), use_cache=False).logits[0, len(prompt) - 1 : -1]
         losses = torch.nn.functional.cross_entropy(logits.float(), torch.tensor(answer), reduction="sum")
@@ -57,19 +59,19 @@ def test_padding_changes_nothing() -> None:
 
 def test_a_stem_stands_once_and_answers_alone_are_learnt() -> None:
     packed, codec = pack(REQUEST, ROWS, tiny.codec()), tiny.codec()
-    stems = {row["stem"] for row in ROWS}
+    stems = {row.stem for row in ROWS}
     length = len(codec.encode(prefix(REQUEST))) + sum(len(codec.encode(stem)) for stem in stems)
-    length += sum(len(codec.encode(row["ask"])) + len(codec.encode(row["answer"])) - 1 for row in ROWS)
+    length += sum(len(codec.encode(row.ask)) + len(codec.encode(row.answer)) - 1 for row in ROWS)
     assert len(packed) == length
-    assert sum(target >= 0 for target in packed.targets) == sum(len(codec.encode(row["answer"])) for row in ROWS)
+    assert sum(target >= 0 for target in packed.targets) == sum(len(codec.encode(row.answer)) for row in ROWS)
 
 
 def test_every_row_that_a_wave_asks_is_sampled_but_what_gold_left_out() -> None:
-    called = [row for row in ROWS if row["kind"] != "call" and row["chosen"]]
-    null = [row for row in called if row["kind"] == "argument" and row["answer"] == " null\n"]
+    called = [row for row in ROWS if row.kind != "call" and row.chosen]
+    null = [row for row in called if row.kind == "argument" and row.answer == " null\n"]
     rng = random.Random(0)
-    drawn = [sampled({"rows": ROWS, "teacher": True}, rng) for _ in range(50)]
+    drawn = [sampled(LINE, rng) for _ in range(50)]
     assert all(all(row in each for row in called) for each in drawn)
-    golden = [sampled({"rows": ROWS, "teacher": False}, rng) for _ in range(50)]
+    golden = [sampled(LINE.model_copy(update={"teacher": False}), rng) for _ in range(50)]
     assert all(all(row in each for row in called if row not in null) for each in golden)
     assert not all(all(row in each for row in null) for each in golden)

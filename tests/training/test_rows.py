@@ -30,7 +30,7 @@ TOOLS = (
 
 def table(row: dict[str, Any], *calls: tuple[str, dict[str, Any]]) -> list[tuple[str, str, bool]]:
     made = questions(parse_request(row, "here"), calls, "here", Notes())
-    return [(f"{each['stem']}{each['ask']}", each["answer"], each["chosen"]) for each in made]
+    return [(f"{each.stem}{each.ask}", each.answer, each.chosen) for each in made]
 
 
 def test_every_function_choice_and_every_argument_is_a_row() -> None:
@@ -60,7 +60,7 @@ def test_another_calls_result_is_no_answer_and_is_counted() -> None:
     notes = Notes()
     calls = [(WATER, {"litres": "API_call_1", "bed": {"deep": ["at API_call_2"]}, "odd": 1})]
     made = list(questions(parse_request(asking("a", *TOOLS), "here"), calls, "here", notes))
-    assert [row["kind"] for row in made] == ["function", "function", "argument"]
+    assert [row.kind for row in made] == ["function", "function", "argument"]
     assert notes.count("argument that is another call's result; no row for it") == 2
     assert notes.count("call with another call's result; no row for the whole answer") == 1
     assert notes.count("argument that the schema lacks; no row for it") == 1
@@ -80,7 +80,7 @@ def test_an_answer_is_read_back_as_the_value(value: Any) -> None:
     row = asking("a", function("f", "x", x={}))
     request = parse_request(row, "here")
     answer = next(
-        each["answer"] for each in questions(request, [("f", {"x": value})], "", Notes()) if each["kind"] == "argument"
+        each.answer for each in questions(request, [("f", {"x": value})], "", Notes()) if each.kind == "argument"
     )
     read = read_answer(answer, request.tools[0].slots[0])
     assert read is not None

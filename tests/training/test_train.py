@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +13,9 @@ from helpers.training import asking, call, function, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.data.splits import split_of
+from oospec_async.training.data.training_rows import TrainingRow, read_training_rows
 from oospec_async.training.fit.recipe import Recipe
 from oospec_async.training.fit.trainer import Report, Trainer, TrainOptions
-from oospec_async.training.stage import read_lines
 
 RECIPE = Recipe(rank=4, alpha=8, dropout=0.0, epochs=2, batch=2, rate=1e-2, longest=400)
 
@@ -39,7 +38,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trainer(rows: Path, out: Path, family: str = "llama", recipe: Recipe = RECIPE, seed: int = 0) -> Trainer:
     out.mkdir(exist_ok=True)
     model = tiny.random_model(family, std=0.2)
-    return Trainer(model, tiny.codec(), read_lines(rows), TrainOptions(recipe, seed, out))
+    return Trainer(model, tiny.codec(), read_training_rows([rows]), TrainOptions(recipe, seed, out))
+
+
+def longer(row: TrainingRow) -> TrainingRow:
+    (message,) = row.request.messages
+    messages = (message.model_copy(update={"content": message.content * 30}),)
+    return row.model_copy(update={"request": row.request.model_copy(update={"messages": messages})})
 
 
 def weights(out: Path) -> str:
@@ -101,14 +106,13 @@ def test_an_adapter_can_be_begun_with(rows: Path, tmp_path: Path) -> None:
     run(trainer(rows, tmp_path / "first"))
     (tmp_path / "second").mkdir()
     options = TrainOptions(replace(RECIPE, rate=0.0), 0, tmp_path / "second", begin=tmp_path / "first")
-    run(Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_lines(rows), options))
+    run(Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_training_rows([rows]), options))
     assert weights(tmp_path / "first") == weights(tmp_path / "second")
 
 
 def test_requests_that_are_too_long_are_counted(rows: Path, tmp_path: Path) -> None:
-    lines = read_lines(rows)
-    long = copy.deepcopy(next(row for row in lines if row.data["split"] == "train"))
-    long.data["request"]["messages"][0]["content"] *= 30
+    lines = read_training_rows([rows])
+    long = longer(next(row for row in lines if row.split == "train"))
     options = TrainOptions(RECIPE, 0, tmp_path)
     reports = run(Trainer(tiny.random_model("llama"), tiny.codec(), [*lines, long, long, long], options))
     assert reports[-1].left_out == 3 * RECIPE.epochs
@@ -118,10 +122,8 @@ def test_requests_that_are_too_long_are_counted(rows: Path, tmp_path: Path) -> N
 
 
 def test_without_a_development_split_that_fits_the_last_adapter_is_kept(rows: Path, tmp_path: Path) -> None:
-    lines = [row for row in read_lines(rows) if row.data["split"] == "train"]
-    long = copy.deepcopy(lines[0])
-    long.data["split"] = "dev"
-    long.data["request"]["messages"][0]["content"] *= 30
+    lines = [row for row in read_training_rows([rows]) if row.split == "train"]
+    long = longer(lines[0]).model_copy(update={"split": "dev"})
     options = TrainOptions(RECIPE, 0, tmp_path)
     reports = run(Trainer(tiny.random_model("llama"), tiny.codec(), [*lines, long], options))
     assert reports[-1].dev_loss is None
@@ -162,11 +164,11 @@ def test_a_budget_ends_the_schedule(rows: Path, tmp_path: Path, monkeypatch: pyt
     seconds = iter(range(0, 6000, 30))
     monkeypatch.setattr("oospec_async.training.fit.trainer.time.monotonic", lambda: float(next(seconds)))
     options = TrainOptions(RECIPE, 0, tmp_path, budget=2.0)
-    made = Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_lines(rows), options)
+    made = Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_training_rows([rows]), options)
     assert [report.step for report in made.run()] == [1, 2, 3, 3]  # of six: the clock is read once a step, 30 s apart
 
 
 def test_rows_without_a_training_split_are_refused(rows: Path, tmp_path: Path) -> None:
-    dev = [row for row in read_lines(rows) if row.data["split"] == "dev"]
+    dev = [row for row in read_training_rows([rows]) if row.split == "dev"]
     with pytest.raises(OospecError, match="split 'train'"):
         Trainer(tiny.random_model("llama"), tiny.codec(), dev, TrainOptions(RECIPE, 0, tmp_path))

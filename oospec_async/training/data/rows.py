@@ -21,9 +21,10 @@ from oospec_async.training.data.decontaminate import Cleaner, Evaluation, functi
 from oospec_async.training.data.readers.base import Notes, Object, needed, refers
 from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.splits import Split, common_split, split_of
-from oospec_async.training.judge.answers import Key, key_of
+from oospec_async.training.data.training_rows import Kind, Taught
 from oospec_async.training.manifest import write_manifest
 from oospec_async.training.stage import check_output, progress, read_lines, write_lines
+from oospec_async.training.teach.reply import Key, key_of
 
 Call = tuple[str, Mapping[str, Json]]
 
@@ -50,7 +51,7 @@ def _fits(call: Object, request: Request) -> bool:
     return set(arguments) <= set(known) and {name for name, required in known.items() if required} <= set(arguments)
 
 
-def questions(request: Request, calls: Sequence[Call], where: str, notes: Notes) -> Iterator[Object]:
+def questions(request: Request, calls: Sequence[Call], where: str, notes: Notes) -> Iterator[Taught]:
     """Rows of a request that is answered by ``calls``; a value that is another call's result makes no row."""
     for number, (name, _) in enumerate(calls, start=1):
         yield _row("function", function_question(number), name_text(name), chosen=True)
@@ -68,7 +69,7 @@ def questions(request: Request, calls: Sequence[Call], where: str, notes: Notes)
 
 def _arguments(
     tool: Tool, number: int, arguments: Mapping[str, Json], chosen: bool, where: str, notes: Notes
-) -> Iterator[Object]:
+) -> Iterator[Taught]:
     if set(arguments) - {slot.name for slot in tool.slots}:
         notes.add("argument that the schema lacks; no row for it", where)
     for slot in tool.slots:
@@ -79,8 +80,8 @@ def _arguments(
         yield _row("argument", slot_question(Slot(tool.name, slot, number)), answer_text(value), chosen=chosen)
 
 
-def _row(kind: str, question: Question, answer: str, *, chosen: bool) -> Object:
-    return {"kind": kind, "stem": question.stem, "ask": question.ask, "answer": answer, "chosen": chosen}
+def _row(kind: Kind, question: Question, answer: str, *, chosen: bool) -> Taught:
+    return Taught(kind=kind, stem=question.stem, ask=question.ask, answer=answer, chosen=chosen)
 
 
 class RowMaker:
@@ -103,7 +104,8 @@ class RowMaker:
         if placed is None:
             return None
         split, shown = placed
-        rows = list(questions(parse_request(shown, where), calls, where, self._notes))
+        asked = questions(parse_request(shown, where), calls, where, self._notes)
+        rows = [each.model_dump() for each in asked]
         source = raw.get("source", "")
         return {"id": request.id, "source": source, "teacher": teacher, "split": split, "request": shown, "rows": rows}
 

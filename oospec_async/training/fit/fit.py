@@ -17,12 +17,11 @@ from oospec_async.recording.provenance import software
 from oospec_async.request import Json
 from oospec_async.runtime.devices import claim, parse_device
 from oospec_async.target.codec import TokenizerCodec
-from oospec_async.training.data.readers.base import Row
+from oospec_async.training.data.training_rows import TrainingRow, read_training_rows
 from oospec_async.training.fit.adapter import WEIGHTS, check_begin
 from oospec_async.training.fit.checkpoint import alone
 from oospec_async.training.fit.recipe import RECIPES
 from oospec_async.training.fit.trainer import Report, Trainer, TrainOptions
-from oospec_async.training.fit.training_rows import read_training_rows
 from oospec_async.training.manifest import sha256
 from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import ModelFiles, resolve
@@ -67,7 +66,7 @@ def fit(options: FitOptions) -> None:
     print(options.out)
 
 
-def _trainer(options: FitOptions, files: ModelFiles, rows: Sequence[Row], device: str) -> Trainer:
+def _trainer(options: FitOptions, files: ModelFiles, rows: Sequence[TrainingRow], device: str) -> Trainer:
     loaded = load(files.path, name=options.sidecar, dtype=options.dtype, device=device)
     loaded.model.name_or_path = loaded.model.config._name_or_path = options.sidecar  # what the adapter says it fits
     begin = "none" if options.begin is None else describe_adapter(options.begin)

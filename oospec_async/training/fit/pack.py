@@ -6,15 +6,16 @@ A request costs about one prompt, not one per row.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oospec_async.decoding.text import Codec
-from oospec_async.request import Json, Request
+from oospec_async.request import Request
 from oospec_async.sidecar.questions import answer_text, prefix
+from oospec_async.training.data.training_rows import Taught, TrainingRow
 
 # How much of the rows is trained on. What a wave never uses is worth little time: slots of functions that are not
 # called, and whole answers. And where gold leaves an argument out, targets often write a default or a schema's example.
@@ -74,28 +75,27 @@ class Packed:
         return sees
 
 
-def pack(request: Request, rows: Sequence[Mapping[str, Json]], codec: Codec) -> Packed:
-    """``rows``: ``stem``, ``ask`` and ``answer`` each, as ``oospec-train rows`` writes them."""
+def pack(request: Request, rows: Sequence[Taught], codec: Codec) -> Packed:
     packed = Packed()
     trunk = packed.chain(codec.encode(prefix(request)), -1)
     stems: dict[str, int] = {}
     for row in rows:
-        if row["stem"] not in stems:
-            stems[row["stem"]] = packed.chain(codec.encode(row["stem"]), trunk)
-        asked = packed.chain(codec.encode(row["ask"]), stems[row["stem"]])
-        packed.answer(codec.encode(row["answer"]), asked)
+        if row.stem not in stems:
+            stems[row.stem] = packed.chain(codec.encode(row.stem), trunk)
+        asked = packed.chain(codec.encode(row.ask), stems[row.stem])
+        packed.answer(codec.encode(row.answer), asked)
     return packed
 
 
-def sampled(line: Mapping[str, Json], rng: random.Random) -> list[Mapping[str, Json]]:
+def sampled(line: TrainingRow, rng: random.Random) -> list[Taught]:
     """The rows of a request to train on this time."""
-    return [row for row in line["rows"] if rng.random() < _share(row, line["teacher"])]
+    return [row for row in line.rows if rng.random() < _share(row, line.teacher)]
 
 
-def _share(row: Mapping[str, Json], teacher: bool) -> float:
-    if row["kind"] == "call":
+def _share(row: Taught, teacher: bool) -> float:
+    if row.kind == "call":
         return _WHOLE
-    if not row["chosen"]:
+    if not row.chosen:
         return _NOT_CALLED
-    left_out = row["kind"] == "argument" and row["answer"] == answer_text(None)
+    left_out = row.kind == "argument" and row.answer == answer_text(None)
     return _LEFT_OUT_BY_GOLD if left_out and not teacher else 1.0

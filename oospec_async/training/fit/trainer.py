@@ -13,7 +13,7 @@ import torch
 
 from oospec_async.decoding.text import Codec
 from oospec_async.errors import OospecError
-from oospec_async.training.data.readers.base import Row
+from oospec_async.training.data.training_rows import TrainingRow
 from oospec_async.training.fit.adapter import adapted, save_adapter
 from oospec_async.training.fit.checkpoint import Checkpoint
 from oospec_async.training.fit.feed import Feed
@@ -55,7 +55,7 @@ class Report:
 class Trainer:
     """Trains the adapter of ``model`` (a causal LM). Iterate ``run``; a stop between steps loses nothing saved."""
 
-    def __init__(self, model: Any, codec: Codec, rows: Sequence[Row], options: TrainOptions) -> None:
+    def __init__(self, model: Any, codec: Codec, rows: Sequence[TrainingRow], options: TrainOptions) -> None:
         """Raises OospecError if there is nothing to train on, and for an adapter that cannot be begun with."""
         recipe = options.recipe
         self._options = options

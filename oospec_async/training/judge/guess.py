@@ -14,10 +14,9 @@ from oospec_async.sidecar.loading import load_sidecar
 from oospec_async.sidecar.shipped_adapters import SHIPPED, find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.data.readers.base import Object
-from oospec_async.training.judge.answers import key_of
 from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.stage import check_output, progress, read_lines, resumed
-from oospec_async.training.teach.reply import asked
+from oospec_async.training.teach.reply import asked, key_of
 from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import resolve
 from oospec_async.weights.load import check_device

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from oospec_async.console.output import stdout
 from oospec_async.console.table import Table, print_table
 from oospec_async.errors import OospecError
-from oospec_async.request import Json, Request, parse_request
-from oospec_async.training.data.readers.base import Object, Row, needed
-from oospec_async.training.judge.answers import key_of, made, read_guesses, read_said
-from oospec_async.training.judge.evaluate import Expected, Judged, Score, accepted_calls, by_source, made_calls
+from oospec_async.files.validation import validated
+from oospec_async.request import Json, parse_request
+from oospec_async.training.data.readers.base import Row
+from oospec_async.training.judge.answers import read_guesses, read_said
+from oospec_async.training.judge.score import Expected, Score, exactly, judge
+from oospec_async.training.records import Call, Object, Record
 from oospec_async.training.stage import read_lines
+from oospec_async.training.teach.reply import key_of
+
+
+class _Answered(Record):
+    accepted: list[Expected] | None = None
+    gold: Sequence[Call] = ()
 
 
 def judge_files(guesses: Path, requests: Path, calls: Path | None) -> Mapping[str, Score]:
@@ -22,44 +31,27 @@ def judge_files(guesses: Path, requests: Path, calls: Path | None) -> Mapping[st
     """
     guessed = read_guesses(guesses)
     said = read_said(calls) if calls is not None else None
-
-    def judged() -> Iterator[Judged]:
-        for row in read_lines(requests, "id"):
-            request = parse_request(row.data, row.where)
-            expected = _by_rules(row) if said is None else _by_target(said.get(key_of(request)), request)
-            if expected and key_of(request) in guessed:
-                yield str(row.data.get("source", requests.stem)), request, guessed[key_of(request)], expected
-
-    scores = by_source(judged())
+    scores: defaultdict[str, Score] = defaultdict(Score)
+    for row in read_lines(requests, "id"):
+        request = parse_request(row.data, row.where)
+        key = key_of(request)
+        if said is None:
+            expected = _by_rules(row)
+        else:
+            made = said[key].made(request) if key in said else None
+            expected = exactly((call.function, call.arguments) for call in made or ())
+        if expected and key in guessed:
+            judge(request, guessed[key], expected, scores[str(row.data.get("source", requests.stem))])
     if not scores:
         raise OospecError(f"{guesses}: no guess is for a request of {requests} whose calls are known")
-    return scores
+    return dict(scores)
 
 
-def _by_target(said: Object | None, request: Request) -> list[Expected]:
-    return made_calls(made(said, request) or ()) if said is not None else []
-
-
-def _by_rules(row: Row) -> list[Expected]:
-    if "accepted" in row.data:
-        for number, call in enumerate(row.need("accepted", list)):
-            where = f"{row.where}: accepted.{number}"
-            _check_call(call, where)
-            needed(call, "optional", list, where)
-            if odd := [name for name, values in call["arguments"].items() if not isinstance(values, list)]:
-                raise OospecError(f"{where}: arguments.{odd[0]}: a list of accepted values is expected")
-        return accepted_calls(row.data)
-    gold = row.need("gold", list) if "gold" in row.data else []
-    for number, call in enumerate(gold):
-        _check_call(call, f"{row.where}: gold.{number}")
-    return made_calls(gold)
-
-
-def _check_call(call: Json, where: str) -> None:
-    if not isinstance(call, dict):
-        raise OospecError(f"{where}: an object is expected, not {type(call).__name__}")
-    needed(call, "name", str, where)
-    needed(call, "arguments", dict, where)
+def _by_rules(row: Row) -> Sequence[Expected]:
+    answered = validated(_Answered, row.data, row.where, "a request")
+    if answered.accepted is not None:
+        return answered.accepted
+    return exactly((call.name, call.arguments) for call in answered.gold)
 
 
 def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:

@@ -22,9 +22,9 @@ from oospec_async.hints import CallHint, Hint
 from oospec_async.recording.profile import Decode, profiles
 from oospec_async.request import Request, parse_request
 from oospec_async.trace import Profile
-from oospec_async.training.data.readers.base import Object
-from oospec_async.training.judge.answers import key_of, made, read_guesses, read_said
+from oospec_async.training.judge.answers import read_guesses, read_said
 from oospec_async.training.stage import progress, read_lines
+from oospec_async.training.teach.reply import key_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
 
     guessed = read_guesses(guesses)
     # A server that reads the calls itself ends with "tool_calls", and does not give their text.
-    said = {key: row for key, row in read_said(calls).items() if row["finish"] == "stop"}
+    said = {key: row for key, row in read_said(calls).items() if row.finish == "stop"}
     asked = [parse_request(row.data, row.where) for row in read_lines(requests, "id")]
     known = [request for request in asked if key_of(request) in guessed and key_of(request) in said]
     if not known:
@@ -66,7 +66,7 @@ def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
     with progress() as bar:
         for request in bar.track(known, description="outputs"):
             answer = said[key_of(request)]
-            output = [*codec.encode(answer["text"]), end]
+            output = [*codec.encode(answer.text), end]
             setting = Setting(
                 prompt=prompts.ids(request),
                 tools=request.tools,
@@ -78,13 +78,13 @@ def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
                 curve=VerifyCurve(),
                 vocabulary=len(tokenizer),
             )
-            hints = [_hint(guessed[key_of(request)], request), _hint(made(answer, request) or (), request)]
+            hints = [_hint(guessed[key_of(request)], request), _hint(answer.made(request) or (), request)]
             found = profiles(Decode(setting, output, [()] * len(output)), [hint for hint in hints if hint is not None])
             rounds = [rounds_of(profile) for profile in found]
             guess = rounds[1] if hints[0] is not None else rounds[0]
             perfect = rounds[-1] if hints[1] is not None else rounds[0]
             counts = [a + b for a, b in zip(counts, (len(output), rounds[0], guess, perfect), strict=True)]
-            dialect = observed_dialect(answer["text"], prompts.dialects, thinking=False)
+            dialect = observed_dialect(answer.text, prompts.dialects, thinking=False)
             memory.learn(output, None, setting.memory, dialect)
     return Saving(len(known), *counts)
 
@@ -110,7 +110,6 @@ def rounds_of(profile: Profile) -> int:
     return rounds
 
 
-def _hint(calls: Sequence[Object], request: Request) -> Hint | None:
-    known = [call for call in calls if request.tool(call["name"]) is not None]
-    made = (CallHint(call["name"], call["arguments"], frozenset(call["omitted"])) for call in known)
-    return Hint(tuple(made)) if known else None
+def _hint(calls: Sequence[CallHint], request: Request) -> Hint | None:
+    known = tuple(call for call in calls if request.tool(call.function) is not None)
+    return Hint(known) if known else None

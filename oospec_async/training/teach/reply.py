@@ -23,6 +23,13 @@ class Reply:
     finish: str
 
 
+Key = tuple[str, str]  # a request's id, and the digest of what was asked
+
+
+def key_of(request: Request) -> Key:
+    return request.id, asked(request)
+
+
 def asked(request: Request) -> str:
     """A digest of what a teacher is asked, so that calls are never taken for those of a request with other tools."""
     content = request.model_dump(include={"messages", "tools", "tools_in_prompt"}, exclude_none=True)

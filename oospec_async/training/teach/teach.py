@@ -16,11 +16,10 @@ from oospec_async.request import Json, Request, parse_request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.training.data.readers.base import Object
-from oospec_async.training.judge.answers import key_of
 from oospec_async.training.manifest import check_goes_on, write_manifest
 from oospec_async.training.stage import check_output, progress, read_lines, resumed
 from oospec_async.training.teach.endpoint import Endpoint
-from oospec_async.training.teach.reply import REFUSED, Reply, Teacher, asked
+from oospec_async.training.teach.reply import REFUSED, Reply, Teacher, asked, key_of
 
 
 @dataclass(frozen=True)
