@@ -20,7 +20,10 @@ import click
 from pydantic_core import to_json
 from rich.console import Console
 
+from oospec_async.commands.model_options import engine_options
+from oospec_async.console import options
 from oospec_async.console.command import run_command
+from oospec_async.console.options import COUNT, PATH, names
 from oospec_async.console.output import note, stdout
 from oospec_async.console.table import print_table
 from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
@@ -28,7 +31,9 @@ from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
+from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.devices import default_devices, parse_devices
+from oospec_async.weights.fetch import DEFAULT_SIDECAR
 from tools.benchmark.figures import summarise
 from tools.benchmark.machine import fingerprint
 from tools.benchmark.matrix import matrix, table
@@ -39,7 +44,7 @@ from tools.benchmark.picture import draw
 from tools.benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
 from tools.benchmark.rows import Header, read_rows
 from tools.benchmark.summary import Summary
-from tools.benchmark.table import as_json, show
+from tools.benchmark.table import json_of, show
 from tools.drawing import check_picture
 
 
@@ -74,28 +79,25 @@ def summary_of(path: Path) -> Summary:
         raise OospecError(f"{path}: {error}") from None
 
 
-def conclude(path: Path, as_json_: bool, picture: Path | None, err: Console) -> int:
+def conclude(path: Path, as_json: bool, picture: Path | None, err: Console) -> int:
     """Sum up a rows file; the picture first, whatever becomes of stdout. Returns the exit code."""
     summary = summary_of(path)
     if picture is not None:
         draw(summary, picture)
         note(err, f"picture: {picture}")
-    if as_json_:
-        click.echo(as_json(summary))
+    if as_json:
+        click.echo(json_of(summary))
     else:
         show(summary)
     return summary.exit_code
 
 
 def _output_options(command: Callable[..., int]) -> Callable[..., int]:
-    picture = click.option(
-        "--picture", type=click.Path(path_type=Path), metavar="FILE.svg|.png", help="Draw the summary."
-    )
-    json_ = click.option("--json", "as_json_", is_flag=True, help="The summary as JSON on stdout.")
-    return picture(json_(command))
+    picture = click.option("--picture", type=PATH, metavar="FILE.svg|.png", help="Draw the summary.")
+    return picture(options.as_json(command))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group()
 def command() -> None:
     """Time methods against each other on the same requests, and check that they give the same ids."""
 
@@ -110,43 +112,32 @@ def _methods() -> str:
 
 
 @command.command("run", epilog=_methods())
-@click.argument("requests", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("requests", nargs=-1, required=True, type=PATH)
 @click.option(
     "--methods",
+    type=names,
     help=f"Joined by commas. Default: {','.join(DEFAULT_METHODS)} (/both only where two cores are pinned), and "
     "generate+assistant for every --assistant.",
 )
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(1, 10_000))
-@click.option("--limit", type=click.IntRange(min=1), help="So many requests of each file.")
-@click.option("--max-new-tokens", type=click.IntRange(min=1), help="Instead of each request's own limit.")
-@click.option("--devices", help="TARGET,SIDECAR: cuda:N, cpu, or cpu:N (one pinned core). Default: what is there.")
-@click.option("--dtype", default="bfloat16", show_default=True, type=click.Choice(["bfloat16", "float32", "float16"]))
-@click.option("--target", default=Options.model_fields["target"].default, show_default=True)
-@click.option("--sidecar", default=Options.model_fields["sidecar"].default, show_default=True)
-@click.option(
-    "--adapter", default=Options.model_fields["adapter"].default, show_default=True, help="As for oospec-run."
-)
-@click.option("--draft-model", help="The model of drafter 'draft'.")
+@click.option("--limit", type=COUNT, help="So many requests of each file.")
+@options.max_new_tokens
+@engine_options
 @click.option("--assistant", "assistants", multiple=True, help="A model for generate+assistant; can be given again.")
 @click.option("--rows", default="bench.rows.jsonl", show_default=True, type=click.Path(path_type=Path, writable=True))
-@click.option("--record", type=click.Path(path_type=Path), metavar="TRACE.json", help="A trace of run 0.")
+@click.option("--record", type=PATH, metavar="TRACE.json", help="A trace of run 0.")
 @_output_options
 def run(
     requests: tuple[Path, ...],
-    methods: str | None,
+    methods: list[str] | None,
     runs: int,
     limit: int | None,
     max_new_tokens: int | None,
-    devices: str | None,
-    dtype: str,
-    target: str,
-    sidecar: str,
-    adapter: str,
-    draft_model: str | None,
+    config: EngineConfig,
     assistants: tuple[str, ...],
     rows: Path,
     record: Path | None,
-    as_json_: bool,
+    as_json: bool,
     picture: Path | None,
 ) -> int:
     """Measure REQUESTS (JSON Lines) by every method, and sum up.
@@ -158,27 +149,26 @@ def run(
     if picture is not None:
         check_picture(picture, "--picture")
     asked, categories = read_all(requests, limit, max_new_tokens)
-    options = Options(
-        devices=default_devices() if devices is None else devices,
-        target=target,
-        sidecar=sidecar,
-        adapter=adapter,
-        draft_model=draft_model,
+    common = Options(
+        devices=config.devices or default_devices(),
+        target=config.target,
+        sidecar=config.sidecar or DEFAULT_SIDECAR,
+        adapter=config.adapter,
+        draft_model=config.draft_model,
         assistants=assistants,
-        dtype=dtype,
+        dtype=config.dtype,
     )
-    parse_devices(options.devices)
+    parse_devices(common.devices)
     shorts = [short_name(name) for name in assistants]
     if twice := next((name for name in shorts if shorts.count(name) > 1), None):
         raise OospecError(f"--assistant: two end in {twice!r}, by which a method names its own; rename a directory")
-    named = [name.strip() for name in methods.split(",")] if methods is not None else None
-    plans = plan(named, options) if named is not None else default_plan(options)
-    if draft_model is not None and not any(each.entry.needs_draft_model for each in plans):
+    plans = plan(methods, common) if methods is not None else default_plan(common)
+    if common.draft_model is not None and not any(each.entry.needs_draft_model for each in plans):
         raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it; add one")
     if record is not None and not any(each.traced for each in plans):
         raise OospecError("--record: no method here is the engine's own, such as oospec; add one, or leave it out")
     header = Header(
-        fingerprint=fingerprint(options, plans, asked),
+        fingerprint=fingerprint(common, plans, asked),
         methods=[each.name for each in plans],
         runs=runs,
         categories=categories,
@@ -187,37 +177,37 @@ def run(
     )
     err = Console(stderr=True)
     try:
-        measure(options, plans, asked, header, rows, record, err)
+        measure(common, plans, asked, header, rows, record, err)
     except KeyboardInterrupt:
         if rows.exists():
             note(err, f"{rows}: holds the rows so far; the same command goes on from there")
         raise
-    return conclude(rows, as_json_, picture, err)
+    return conclude(rows, as_json, picture, err)
 
 
 @command.command("report")
-@click.argument("rows", type=click.Path(path_type=Path))
+@click.argument("rows", type=PATH)
 @_output_options
-def report(rows: Path, as_json_: bool, picture: Path | None) -> int:
+def report(rows: Path, as_json: bool, picture: Path | None) -> int:
     """Sum up ROWS, the file of an earlier run, without any model."""
     if picture is not None:
         if same_file(picture, rows):
             raise OospecError(f"--picture {picture}: is the file of rows; name another")
         check_picture(picture, "--picture")
-    return conclude(rows, as_json_, picture, Console(stderr=True))
+    return conclude(rows, as_json, picture, Console(stderr=True))
 
 
 @command.command("matrix")
-@click.argument("files", metavar="ROWS...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json_", is_flag=True, help="As JSON on stdout.")
-def compare(files: tuple[Path, ...], as_json_: bool) -> int:
+@click.argument("files", metavar="ROWS...", nargs=-1, required=True, type=PATH)
+@options.as_json
+def compare(files: tuple[Path, ...], as_json: bool) -> int:
     """Speedups of several benchmarks, by requests and target, with unweighted means."""
     for place, path in enumerate(files):
         if any(same_file(path, other) for other in files[:place]):
             raise OospecError(f"{path}: is named twice; a mean counts a file once")
     summaries = {path: summary_of(path) for path in files}
     found = matrix(summaries)
-    if as_json_:
+    if as_json:
         click.echo(to_json(asdict(found), indent=1).decode())
     else:
         print_table(stdout(), table(found))

@@ -23,6 +23,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from oospec_async.console.command import run_command
 from oospec_async.console.event_loop import run_loop
+from oospec_async.console.options import PATH
 from oospec_async.console.output import print_line, stdout
 from oospec_async.console.table import print_table
 from oospec_async.errors import OospecError
@@ -120,9 +121,9 @@ def print_done(done: dict[str, Done], devices: tuple[Device, Device]) -> None:
         print_line(console, f"{name}: {part.outcome.result}{reason} ({part.seconds} s)")
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command()
 @click.option("--devices", help="TARGET[,SIDECAR]: cuda:N, or cpu:N with --shapes tiny. Default: what is there.")
-@click.option("--out", default="gpu_check.json", show_default=True, type=click.Path(path_type=Path))
+@click.option("--out", default="gpu_check.json", show_default=True, type=PATH)
 @click.option("--shapes", type=click.Choice(list(PRESETS)), help="Default: full on a CUDA device, else tiny.")
 def command(devices: str | None, out: Path, shapes: str | None) -> int:
     """Check that outputs are transformers' own on these devices, and measure what rounds cost there.

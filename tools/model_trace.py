@@ -18,7 +18,9 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
+from oospec_async.console import options
 from oospec_async.console.command import run_command
+from oospec_async.console.options import COUNT, PATH
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.decoding.memory import Memory
 from oospec_async.decoding.state import Setting
@@ -160,16 +162,14 @@ def _guess(case: Case, recorded: dict[str, list[ToolCall]] | None, source: Path 
     return exact(case.request, recorded[case.request.id], chance)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option("--tokenizer", required=True, type=click.Path(path_type=Path), help="Directory of Qwen3's tokenizer.")
-@click.option(
-    "--data", type=click.Path(path_type=Path), help="Directory of BFCL's files; default: installed bfcl-eval's."
-)
+@click.command()
+@click.argument("out", type=PATH)
+@click.option("--tokenizer", required=True, type=PATH, help="Directory of Qwen3's tokenizer.")
+@click.option("--data", type=PATH, help="Directory of BFCL's files; default: installed bfcl-eval's.")
 @click.option("--target", "name", type=click.Choice(list(SHAPES)), default="Qwen3-14B", show_default=True)
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows of every category.")
-@click.option("--hints", type=click.Path(path_type=Path), help="A sidecar's recorded calls: lines of id and calls.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--limit", type=COUNT, default=50, show_default=True, help="Rows of every category.")
+@click.option("--hints", type=PATH, help="A sidecar's recorded calls: lines of id and calls.")
+@options.seed
 def command(
     out: Path, tokenizer: Path, data: Path | None, name: str, limit: int, hints: Path | None, seed: int
 ) -> None:

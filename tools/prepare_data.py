@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from oospec_async.console.command import run_command
+from oospec_async.console.options import COUNT, PATH
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.request import parse_request
@@ -87,16 +88,14 @@ def write(text: str, out: Path | None) -> None:
         raise OospecError(f"stdout: cannot write: {error.strerror}") from None
 
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"Formats: {', '.join(sorted(FORMATS))}."
-)
+@click.command(epilog=f"Formats: {', '.join(sorted(FORMATS))}.")
 @click.argument("format_", metavar="FORMAT", type=click.Choice(sorted(FORMATS)))
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=PATH)
 @click.option("--category", help="Which file to take, where SOURCE is a directory: simple_python, parallel, …")
-@click.option("--limit", type=click.IntRange(min=1), help="Take the first so many rows.")
+@click.option("--limit", type=COUNT, help="Take the first so many rows.")
 @click.option("--even-ids", is_flag=True, help="Only requests whose id has an even SHA-1, before any --limit.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write here, whole or not at all; default: stdout.")
-@click.option("--max-new-tokens", type=click.IntRange(min=1), help="A limit to write into every request.")
+@click.option("--out", type=PATH, help="Write here, whole or not at all; default: stdout.")
+@click.option("--max-new-tokens", type=COUNT, help="A limit to write into every request.")
 @click.option(
     "--share-tools",
     "size",

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from oospec_async.console.command import run_command
 from oospec_async.console.event_loop import run_loop
+from oospec_async.console.options import COUNT, PATH
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_writable
@@ -135,12 +136,12 @@ async def measure(trace: Trace, devices: tuple[Device, Device], shapes: str, pro
     )
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.command()
+@click.argument("trace", type=PATH)
 @click.option("--device", default="cuda:0", show_default=True, help="The target's: cuda:N, or cpu with --shapes tiny.")
 @click.option("--sidecar-device", help="Default: the target's, after it.")
-@click.option("--out", type=click.Path(path_type=Path), help="Default: TRACE itself.")
-@click.option("--limit", type=click.IntRange(min=1), help="Keep only so many requests.")
+@click.option("--out", type=PATH, help="Default: TRACE itself.")
+@click.option("--limit", type=COUNT, help="Keep only so many requests.")
 @click.option("--shapes", type=click.Choice(["full", "tiny"]), default="full", show_default=True)
 def command(
     trace: Path, device: str, sidecar_device: str | None, out: Path | None, limit: int | None, shapes: str

@@ -22,6 +22,7 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 
+from oospec_async.console import options
 from oospec_async.console.command import run_command
 from oospec_async.console.entry import hold_streams
 from oospec_async.console.event_loop import run_loop
@@ -113,7 +114,7 @@ async def _first_child() -> None:
     await child.communicate()
 
 
-def as_json(result: Result, failures: Sequence[str]) -> dict[str, Any]:
+def json_of(result: Result, failures: Sequence[str]) -> dict[str, Any]:
     return {
         "software": software(),
         "seconds": round(result.seconds, 1),
@@ -153,12 +154,12 @@ def print_result(console: Console, result: Result, failures: Sequence[str]) -> N
     print_line(console, "some limits are broken" if failures else "all limits hold")
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command()
 @click.option("--requests", type=click.IntRange(min=2), default=1000, show_default=True)
 @click.option("--hints", type=click.IntRange(min=0), default=10_000, show_default=True, help="Hostile ones, after it.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of requests, faults and hostile hints.")
-@click.option("--json", "json_wanted", is_flag=True, help="The result as JSON on stdout.")
-def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
+@options.seed
+@options.as_json
+def command(requests: int, hints: int, seed: int, as_json: bool) -> int:
     """Serve tiny models under faults; memory, files, threads and processes are looked at every 100 requests.
 
     Exit code 1 if an output is wrong, or something is left behind.
@@ -166,8 +167,8 @@ def command(requests: int, hints: int, seed: int, json_wanted: bool) -> int:
     with Progress(*COUNTED, console=Console(stderr=True)) as progress:
         result = run_loop(soak(requests, hints, seed, progress))
     failures = broken(result)
-    if json_wanted:
-        print(json.dumps(as_json(result, failures)))
+    if as_json:
+        print(json.dumps(json_of(result, failures)))
     else:
         print_result(stdout(), result, failures)
     return 1 if failures else 0

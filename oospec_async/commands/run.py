@@ -6,7 +6,7 @@ import contextlib
 import json
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -34,10 +34,21 @@ class RunOptions:
     source: Path  # the file of requests
     requests: Sequence[Request]
     methods: Sequence[str]
-    engine: EngineConfig
+    config: EngineConfig  # as it was asked for
     record: Path | None = None
     timeline: Path | None = None
     as_json: bool = False
+
+    @property
+    def engine(self) -> EngineConfig:
+        """What this run needs of it."""
+        return replace(
+            self.config,
+            sidecar=self.config.sidecar if any("hint" in needs_of(name) for name in self.methods) else None,
+            reuse_prefix=self.record is None,  # a trace says what a request costs by itself
+            record=self.record is not None or self.timeline is not None,
+            finish_waves=True,  # the table tells the whole wave
+        )
 
 
 @dataclass(frozen=True)
@@ -51,12 +62,11 @@ class Failure:
 
 def check(options: RunOptions) -> None:
     """Raises OospecError for what would otherwise fail only after minutes of work."""
-    for method in options.methods:
-        drafters_of(method)
+    engine = options.engine
     chained = [method for method in options.methods if "chain" in needs_of(method)]
-    if chained and options.engine.draft_model is None:
+    if chained and engine.draft_model is None:
         raise OospecError(f"method {chained[0]!r} drafts with a model; name one with --draft-model")
-    if options.engine.draft_model is not None and not chained:
+    if engine.draft_model is not None and not chained:
         raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it")
     if options.record is not None:
         for method in options.methods:
@@ -64,9 +74,9 @@ def check(options: RunOptions) -> None:
     check_outputs([options.source], {"--record": options.record, "--timeline": options.timeline})
     if options.timeline is not None:
         check_timeline_path(options.timeline)
-    if options.engine.sidecar is not None:
-        find_adapter(options.engine.adapter, options.engine.sidecar)
-    elif options.engine.adapter not in (SHIPPED, NO_ADAPTER):
+    if engine.sidecar is not None:
+        find_adapter(engine.adapter, engine.sidecar)
+    elif engine.adapter not in (SHIPPED, NO_ADAPTER):
         raise OospecError("--adapter belongs to a sidecar, and no method here takes its hints")
 
 

@@ -21,14 +21,15 @@ _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, direction, lone surrogate
 def run_command(command: click.Command, program: str, argv: Sequence[str] | None = None) -> int:
     """Run a command and say its exit code: what it returns (nothing: 0), 2 for bad input, 130 for Ctrl-C.
 
-    ``argv``: default, the process's own.
+    ``argv``: default, the process's own. ``-h`` is ``--help``.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not cost the results
             stream.reconfigure(errors="backslashreplace")
     try:
         # Not by click's own main: where stdout is closed, it ends with the code of a failed assertion.
-        with command.make_context(program, list(sys.argv[1:] if argv is None else argv)) as context:
+        given = list(sys.argv[1:] if argv is None else argv)
+        with command.make_context(program, given, help_option_names=["-h", "--help"]) as context:
             code = int(command.invoke(context) or 0)
             _flush()
             return code

@@ -16,7 +16,7 @@ from tools.benchmark.summary import Figure, Ratios, Summary
 _MOST_ROWS = 12  # of differing outputs that are shown by method
 
 
-def as_json(summary: Summary) -> str:
+def json_of(summary: Summary) -> str:
     header = summary.header
     about = {"format": "oospec-bench-summary/1", "measured_on": header.fingerprint.model_dump(), "date": header.date}
     errors = [row.model_dump(exclude={"measured"}) for row in summary.errors]
