@@ -180,9 +180,9 @@ WRONG: dict[str, tuple[Change, str]] = {
     "requests no list": (put("requests", to={}), "requests: a list"),
     # fields together
     "part": (drop("provenance", "parts", "hints"), "provenance.parts: 'hints'"),
-    "empty curve": (put("provenance", "curve", to=[]), "provenance.curve: empty"),
+    "empty curve": (put("provenance", "curve", to=[]), "provenance.curve: should not be empty"),
     "unordered curve": (put("provenance", "curve", to=[[8, 1], [1, 1]]), "provenance.curve: tree sizes"),
-    "no requests": (lambda raw: raw["requests"].clear(), "requests: empty"),
+    "no requests": (lambda raw: raw["requests"].clear(), "requests: should not be empty"),
     "twice": (put("requests", 1, "request", to="a"), "requests.1: 'a' by 'oospec' is there twice"),
     "unknown request": (put("timing", "sidecar_step", 0, "request", to="z"), "timing.sidecar_step.0.request: 'z'"),
     "versions": (put(*A, "publishes", 1, "version", to=1), "requests.0.publishes.1.version"),
@@ -235,11 +235,11 @@ def test_what_is_wrong_within_a_request_tells_which(tmp_path: Path) -> None:
 
 def test_everything_that_is_wrong_is_told_by_a_check_and_counted_by_a_reader(tmp_path: Path) -> None:
     raw = good()
-    raw["provenance"]["curve"] = []
+    raw["timing"]["target_verify"][0]["request"] = "z"
     raw["timing"]["host"][0]["request"] = "z"
     path = written(raw, tmp_path / "t.json")
     assert len(check_trace(path)) == 2
-    with pytest.raises(OospecError, match=r"curve.*and 1 more"):
+    with pytest.raises(OospecError, match=r"target_verify.*and 1 more"):
         read_trace(path)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import needs_of
@@ -32,6 +34,8 @@ from oospec_async.trace import (
     Wave,
     WaveStep,
 )
+
+P = TypeVar("P", bound=BaseModel)
 
 _HOW = {
     "outputs": "greedy decoding of the target by the named method",
@@ -111,16 +115,28 @@ def check_recordable(method: str) -> None:
         )
 
 
-_COUNTS = ("tokens", "branches", "context")
-_POSITIVE = {"prefill": ("tokens",), "step": _COUNTS}
+def _part(model: type[P], event: Event, **more: object) -> P:
+    """What the format has of an event: its fields are named as the event's counts are, or given in ``more``."""
+    known = {**event.data, "request": event.request, "seconds": event.seconds, **more}
+    return model.model_validate({name: known[name] for name in model.model_fields if name in known})
+
+
+def _step(event: Event) -> WaveStep:
+    branches = event.data.get("branches") if event.name == "step" else 0
+    return _part(WaveStep, event, kind=event.name, branches=branches)
 
 
 def _sound(event: Event) -> bool:
     """Whether an event can be counted. A sidecar may report anything; what the engine has seen itself is sound."""
-    data = event.data
-    if event.track == "sidecar":
-        return event.name in _POSITIVE and all(data.get(name) for name in _POSITIVE[event.name]) and "context" in data
-    return event.name != "publish" or {"version", "bytes", "ready"} <= data.keys()
+    try:
+        if event.track == "sidecar":
+            _step(event)
+            _part(StepSample if event.name == "step" else PrefillSample, event)
+        elif event.name == "publish":
+            _part(Publish, event)
+    except ValidationError:
+        return False
+    return True
 
 
 def _provenance(setup: Setup) -> Provenance:
@@ -141,18 +157,15 @@ def _profiles(served: Served, publishes: Sequence[Publish]) -> list[Profile]:
 
 def _add_samples(timing: Timing, run: Sequence[Event], prompt: int) -> None:
     for event in run:
-        data, seconds = event.data, event.seconds
         if (event.track, event.name) == ("target", "prefill"):
-            timing.target_prefill.append(PrefillSample(request=event.request, tokens=data["tokens"], seconds=seconds))
+            timing.target_prefill.append(_part(PrefillSample, event))
         elif (event.track, event.name) == ("target", "verify"):
-            context = prompt + data["position"] - 1  # the root is in the tree, not before it
-            sample = VerifySample(request=event.request, tokens=data["tokens"], context=context, seconds=seconds)
-            timing.target_verify.append(sample)
+            context = prompt + event.data["position"] - 1  # the root is in the tree, not before it
+            timing.target_verify.append(_part(VerifySample, event, context=context))
         elif (event.track, event.name) == ("sidecar", "prefill"):
-            timing.sidecar_prefill.append(PrefillSample(request=event.request, tokens=data["tokens"], seconds=seconds))
+            timing.sidecar_prefill.append(_part(PrefillSample, event))
         elif (event.track, event.name) == ("sidecar", "step"):
-            counts = {name: data[name] for name in _COUNTS}
-            timing.sidecar_step.append(StepSample(request=event.request, **counts, seconds=seconds))
+            timing.sidecar_step.append(_part(StepSample, event))
     for before, after in pairwise(event for event in run if event.track == "target"):
         gap = (after.start_ns - before.end_ns) / 1e9
         timing.host.append(HostSample(request=after.request, seconds=gap))
@@ -175,13 +188,8 @@ def _publishes(run: Sequence[Event], known: set[int]) -> list[Publish]:
     publishes = {}
     for event in run:
         if event.name in ("publish", "poll") and event.data["version"] in known:
-            data = event.data
-            publishes[data["version"]] = Publish(
-                seconds=_since(run, data.get("published_ns", event.start_ns)),
-                version=data["version"],
-                ready=data["ready"],
-                bytes=data["bytes"],
-            )
+            seconds = _since(run, event.data.get("published_ns", event.start_ns))
+            publishes[event.data["version"]] = _part(Publish, event, seconds=seconds)
     return [publishes[version] for version in sorted(publishes)]
 
 
@@ -190,22 +198,11 @@ def _wave(run: Sequence[Event], told: set[int]) -> Wave | None:
     steps: list[WaveStep] = []
     start = None
     for event in run:
-        data = event.data
         if event.track == "sidecar":
             start = event.start_ns if start is None else start
-            kind: Literal["prefill", "step"] = "prefill" if event.name == "prefill" else "step"
-            branches = data["branches"] if kind == "step" else 0
-            steps.append(
-                WaveStep(
-                    kind=kind,
-                    tokens=data["tokens"],
-                    branches=branches,
-                    context=data["context"],
-                    seconds=event.seconds,
-                )
-            )
-        elif event.name == "publish" and steps and data["version"] in told:
-            steps[-1] = steps[-1].model_copy(update={"publishes": data["version"]})
+            steps.append(_step(event))
+        elif event.name == "publish" and steps and event.data["version"] in told:
+            steps[-1] = steps[-1].model_copy(update={"publishes": event.data["version"]})
     return None if start is None else Wave(start=(start - _zero(run)) / 1e9, steps=steps)
 
 
@@ -215,16 +212,6 @@ def _rounds(run: Sequence[Event]) -> list[Round]:
         if event.name == "poll":
             version = event.data["version"]
         elif event.name == "verify":
-            data: Mapping[str, int] = event.data
-            rounds.append(
-                Round(
-                    start=(event.start_ns - _zero(run)) / 1e9,
-                    seconds=event.seconds,
-                    position=data["position"],
-                    tokens=data["tokens"],
-                    accepted=data["accepted"],
-                    committed=data["committed"],
-                    hint_version=version,
-                )
-            )
+            start = (event.start_ns - _zero(run)) / 1e9
+            rounds.append(_part(Round, event, start=start, hint_version=version))
     return rounds

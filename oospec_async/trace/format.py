@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 FORMAT = "oospec-trace/1"
 PARTS = ("outputs", "profiles", "hints", "target timing", "sidecar timing", "host timing")  # of every provenance
@@ -34,6 +34,19 @@ class Origin(_Part):
     how: str
 
 
+def _has_every_part(parts: dict[str, Origin]) -> dict[str, Origin]:
+    if missing := [part for part in PARTS if part not in parts]:
+        raise ValueError(f"{missing[0]!r} is missing; say where it comes from")
+    return parts
+
+
+def _ascends(curve: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    sizes = [size for size, _ in curve]
+    if sizes != sorted(set(sizes)):
+        raise ValueError(f"tree sizes must ascend, not {sizes}")
+    return curve
+
+
 class ModelInfo(_Part):
     name: str
     source: str  # "hub", "packages (GGUF Q4_K_M, …)", …: quantisation differs between sources
@@ -46,13 +59,17 @@ class ModelInfo(_Part):
 class Provenance(_Part):
     """Per part of the trace, and of what it was recorded with."""
 
-    parts: dict[str, Origin]  # ``PARTS``, and what else there is to say
+    parts: Annotated[dict[str, Origin], AfterValidator(_has_every_part)]  # ``PARTS``, and what else there is to say
     target: ModelInfo
     sidecar: ModelInfo | None
     software: dict[str, str]
     date: str  # ISO 8601, UTC
     # The budget curve that drafts were cut by: (tokens in the tree, seconds).
-    curve: list[tuple[Some, Annotated[float, Field(gt=0, le=_LONGEST, allow_inf_nan=False)]]]
+    curve: Annotated[
+        list[tuple[Some, Annotated[float, Field(gt=0, le=_LONGEST, allow_inf_nan=False)]]],
+        Field(min_length=1),
+        AfterValidator(_ascends),
+    ]
 
 
 class PrefillSample(_Part):
@@ -175,4 +192,4 @@ class Trace(_Part):
     format: Literal["oospec-trace/1"] = "oospec-trace/1"
     provenance: Provenance
     timing: Timing
-    requests: list[RequestTrace]
+    requests: Annotated[list[RequestTrace], Field(min_length=1)]
