@@ -11,7 +11,7 @@ import torch
 from helpers import tiny
 from helpers.scripted import VOCABULARY, scripted
 from oospec_async.errors import OospecError
-from oospec_async.hints import Hint, decode_hint, encode_hint
+from oospec_async.hints import CallHint, Hint, decode_hint, encode_hint
 from oospec_async.request import Request, Tool
 from oospec_async.sidecar.answers import Answer, is_finished, read_answer
 from oospec_async.sidecar.name_tree import NameTree
@@ -37,6 +37,11 @@ SCRIPT = {
 
 def hints(sidecar: Sidecar, request: Request) -> list[Hint]:
     return [p.hint for p in Wave(sidecar, request).run() if p.hint is not None]
+
+
+def branches(sidecar: Sidecar, request: Request) -> list[int]:
+    """How many each step extended."""
+    return [p.branches for p in Wave(sidecar, request).run() if p.kind == "step"]
 
 
 def slots(request: Request) -> list[Slot]:
@@ -103,8 +108,7 @@ def test_answers_are_the_same_where_the_function_is_chosen_first() -> None:
     request = tiny.request("Plan 3 of 4.", tools=(tiny.WEATHER, NUMBERS))
     model = TreeModel(tiny.random_model("llama", seed=2, std=0.4))
     together, after = (Sidecar(model, tiny.codec(), MASKS, ENDS, early_slots=early) for early in (32, 8))
-    first_steps = [next(p for p in Wave(sidecar, request).run() if p.kind == "step") for sidecar in (together, after)]
-    assert [step.branches for step in first_steps] == [2 + len(slots(request)), 2]
+    assert [branches(sidecar, request)[0] for sidecar in (together, after)] == [2 + len(slots(request)), 2]
     assert hints(after, request)[-1].calls == hints(together, request)[-1].calls
 
 
@@ -152,23 +156,16 @@ def test_branches_that_reach_the_end_of_the_context_raise() -> None:
 # --- with a scripted sidecar: what is asked, and when what is known is told ---
 
 
-def test_the_final_hint_holds_every_answer_of_the_chosen_function() -> None:
-    sidecar, _ = scripted(SCRIPT)
-    (call,) = hints(sidecar, tiny.request())[-1].calls
-    assert call.function == "get_weather"
-    assert call.arguments == {"city": "Saint-Michel-sur-Orge", "days": 3, "alerts": True}
-    assert call.omitted == {"unit"}
-
-
-def test_the_hint_is_told_as_soon_as_the_function_is_known_and_its_slots_become_ready() -> None:
-    sidecar, _ = scripted(SCRIPT)
-    found = hints(sidecar, tiny.request())
+def test_hints_are_told_as_the_function_and_its_slots_become_known_and_the_last_one_holds_them_all() -> None:
+    found = hints(scripted(SCRIPT)[0], tiny.request())
     assert [hint.ready_slots for hint in found] == [0, 3, 4]  # the city's name is long
+    arguments = {"city": "Saint-Michel-sur-Orge", "days": 3, "alerts": True}
+    assert found[-1].calls == (CallHint("get_weather", arguments, frozenset({"unit"})),)
 
 
 def test_branches_of_functions_that_were_not_chosen_end() -> None:
     sidecar, _ = scripted(SCRIPT)
-    steps = [p.branches for p in Wave(sidecar, tiny.request()).run() if p.kind == "step"]
+    steps = branches(sidecar, tiny.request())
     assert steps[0] == 2 + 4 + 3
     decided = next(i for i, p in enumerate(Wave(sidecar, tiny.request()).run()) if p.hint is not None)
     assert all(count <= 4 for count in steps[decided:])
@@ -205,24 +202,18 @@ def test_the_prefix_is_read_once_and_every_step_is_one_forward() -> None:
     assert model.forwards[2:] == [step.tokens for step in steps[1:]]
 
 
-def many_tools() -> tuple[Tool, ...]:
-    names = [f"tool_{chr(97 + n)}" for n in range(6)]
-    return tuple(
-        Tool(name=name, parameters={"properties": {f"p{n}": {"type": "integer"} for n in range(7)}}) for name in names
-    )
-
-
 def test_with_many_slots_the_function_is_chosen_before_its_slots_are_asked_for() -> None:
+    parameters = {"properties": {f"p{n}": {"type": "integer"} for n in range(7)}}
+    many_tools = tuple(Tool(name=f"tool_{letter}", parameters=parameters) for letter in "abcdef")
     script = {"call 1 =": " tool_c\n", "call 2 =": " none\n"} | {
         f"tool_{t}: p{n} =": f" {n}\n" for t in "abcdef" for n in range(7)
     }
     sidecar, model = scripted(script)
-    steps = [p.branches for p in Wave(sidecar, tiny.request(tools=many_tools())).run() if p.kind == "step"]
+    request = tiny.request(tools=many_tools)
+    steps = branches(sidecar, request)
     assert steps[0] == 2
     assert max(steps) == 7
-    (call,) = hints(sidecar, tiny.request(tools=many_tools()))[-1].calls
-    assert call.function == "tool_c"
-    assert call.arguments == {f"p{n}": n for n in range(7)}
+    assert hints(sidecar, request)[-1].calls == (CallHint("tool_c", {f"p{n}": n for n in range(7)}),)
     assert not any(question.startswith(("tool_a", "tool_f")) for question in model.asked)
 
 

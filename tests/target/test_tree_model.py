@@ -72,12 +72,17 @@ class Mirror:
         return chain
 
 
-@given(data=st.data(), family=st.sampled_from(tiny.FAMILIES))
+@given(data=st.data(), family=st.sampled_from(tiny.FAMILIES), capacity=st.sampled_from([2, 1024]))
 @settings(max_examples=60)
 def test_random_trees_in_several_calls_with_paths_kept_and_cut_equal_plain_forwards(
-    data: st.DataObject, family: str
+    data: st.DataObject, family: str, capacity: int
 ) -> None:
-    mirror = Mirror(MODELS[family])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "_FIRST_CAPACITY", capacity)  # a small one has to grow, again and again
+        grow_keep_and_cut(data, Mirror(MODELS[family]))
+
+
+def grow_keep_and_cut(data: st.DataObject, mirror: Mirror) -> None:
     prompt = data.draw(st.lists(TOKENS, min_size=1, max_size=12))
     mirror.extend(prompt, list(range(-1, len(prompt) - 1)))
     if data.draw(st.booleans()):
@@ -117,21 +122,11 @@ def test_a_chain_after_a_branch_sees_its_own_ancestors_only(model: Any) -> None:
 def test_only_wanted_rows_get_logits_and_the_state_is_the_last_tokens(model: Any) -> None:
     tree = TreeModel(model)
     logits = tree.extend([1, 2, 3], [-1, 0, 1], wanted=[2, 0])
-    assert logits.rows.shape == (2, VOCABULARY)
+    assert logits.rows.shape == (2, VOCABULARY) == (2, tree.vocabulary)
     same(logits.rows[0], plain(model, [1, 2, 3]))
     same(logits.rows[1], plain(model, [1]))
     with torch.inference_mode():
         same(model.get_output_embeddings()(logits.state), plain(model, [1, 2, 3]))
-
-
-def test_the_cache_grows_beyond_its_first_capacity(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_FIRST_CAPACITY", 4)
-    mirror = prefilled(model, [1, 2, 3])
-    for step in range(6):
-        trunk = mirror.tree.trunk
-        mirror.extend([step, 50 + step, 60 + step], [trunk - 1, trunk, trunk - 1])
-        mirror.keep([trunk, trunk + 1] if step % 2 else [trunk + 2])
-    assert mirror.tree.trunk > 8
 
 
 def test_a_long_prompt_costs_no_memory_that_grows_with_its_square() -> None:
@@ -210,8 +205,3 @@ def test_in_bfloat16_a_tree_is_as_close_to_a_plain_forward_as_bfloat16_is(model:
     for got, path in zip(logits.rows, ([1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 4, 6]), strict=True):
         expected = plain(half, path).float()
         assert float((got.float() - expected).abs().max()) < 0.05 * float(expected.abs().max())
-
-
-def test_the_vocabulary_is_that_of_the_weights(model: Any) -> None:
-    assert TreeModel(model).vocabulary == VOCABULARY
-    assert TreeModel(model).context == tiny.CONTEXT
