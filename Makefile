@@ -14,8 +14,9 @@ bench: $(READY)
 	mkdir -p out
 	$(BIN)/python -m tools.bench run examples/requests.jsonl --rows out/bench.rows.jsonl --picture out/bench.svg
 
+# Two processes: each takes tests from the other where it is done first.
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -11,10 +11,7 @@ import pytest
 from faults.preloaded import Preloaded, preloaded
 from helpers import tiny
 from helpers.command import model_folder
-from helpers.loops import run
 from helpers.refusals import row
-
-__all__ = ["run"]
 
 REQUESTS = 4
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from helpers import shares, tiny
+from helpers import tiny
 from helpers.calling import ANSWERS, call_hint, calling_model, greedy, honest, question
 from helpers.loop import Adversary, HintAt, Run, decode, setting
 from oospec_async.decoding.drafters import METHODS
@@ -75,7 +75,6 @@ def test_a_model_that_writes_calls_gives_its_own_output_by_every_method(family: 
         prompt, recollection = question(name), memory.recall(None)
         got = decode(target, setting(prompt, Limits(120, target.end_tokens), method=method, memory=recollection), hints)
         assert got.output == expected[name], name
-        shares.count(family, got.drafted, got.accepted)
         memory.learn(got.output, None, recollection, None)
 
 
@@ -104,7 +103,6 @@ def test_random_and_nearly_right_drafts_change_nothing_and_a_fifth_of_them_at_le
         assert got.output == expected
         assert got.accepted > 10
         drafted, rejected = drafted + got.drafted, rejected + got.drafted - got.accepted
-        shares.count(family, got.drafted, got.accepted)
     assert rejected > 0.2 * drafted
 
 

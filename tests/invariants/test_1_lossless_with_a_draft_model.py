@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helpers import shares, tiny
+from helpers import tiny
 from helpers.calling import ANSWERS, calling_model, greedy, honest, question
 from helpers.loop import decode, setting
 from oospec_async.decoding.draft_chain import LONGEST_CHAIN, ChainCosts
@@ -30,7 +30,6 @@ def test_a_draft_model_changes_nothing_whether_it_knows_the_answers_or_not(famil
             asked = setting(question(name), Limits(120, target.end_tokens), method=method, memory=memory.recall(None))
             got = decode(target, asked, honest, draft_model)
             assert got.output == greedy(name, family), name
-            shares.count(family, got.drafted, got.accepted)
             rounds[-1] += got.rounds
             memory.learn(got.output, None, memory.recall(None), None)
     assert rounds[0] < rounds[1]
