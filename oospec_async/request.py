@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic_core import PydanticUseDefault
 
 from oospec_async.errors import OospecError
-from oospec_async.files.json_text import load_json
+from oospec_async.files.json_text import decoded, json_lines
 from oospec_async.files.validation import validated
 
 Json = Any  # any JSON value
@@ -37,6 +37,21 @@ def kind_of(schema: Json) -> Kind:
     if not isinstance(declared, str):
         return "any"
     return _KINDS.get(declared.lower().split("[")[0].split("(")[0].strip(), "any")
+
+
+def _default_for_null(value: Json) -> Json:
+    if value is None:
+        raise PydanticUseDefault
+    return value
+
+
+def _one_or_many(value: Json) -> Json:
+    return [value] if isinstance(value, str) else value
+
+
+T = TypeVar("T")
+_OrNull = Annotated[T, BeforeValidator(_default_for_null)]  # null stands for a field that is left out
+_Text = Annotated[str, Field(min_length=1)]
 
 
 class Parameter(BaseModel):
@@ -75,19 +90,9 @@ class Tool(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    name: str = Field(min_length=1)
-    description: str = ""
-    parameters: dict[str, Json] = Field(default_factory=dict)
-
-    @field_validator("parameters", mode="before")
-    @classmethod
-    def _absent_means_none(cls, value: Json) -> Json:
-        return {} if value is None else value
-
-    @field_validator("description", mode="before")
-    @classmethod
-    def _absent_means_empty(cls, value: Json) -> Json:
-        return "" if value is None else value
+    name: _Text
+    description: _OrNull[str] = ""
+    parameters: _OrNull[dict[str, Json]] = Field(default_factory=dict)
 
     @cached_property
     def slots(self) -> tuple[Parameter, ...]:
@@ -132,34 +137,12 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     messages: tuple[Message, ...] = Field(min_length=1)
-    tools: tuple[Annotated[Tool, BeforeValidator(_unwrap)], ...] = ()
+    tools: _OrNull[tuple[Annotated[Tool, BeforeValidator(_unwrap)], ...]] = ()
     max_new_tokens: int = Field(default=256, validation_alias=_LIMIT_NAMES, ge=1, strict=True)
-    stop: tuple[str, ...] = ()
+    stop: _OrNull[Annotated[tuple[_Text, ...], BeforeValidator(_one_or_many)]] = ()
     id: str = ""
     tools_in_prompt: bool = False  # the messages already describe the tools; they are not given to the chat template
-    chat_template_kwargs: dict[str, Json] = Field(default_factory=dict)  # such as {"enable_thinking": false}
-
-    @field_validator("chat_template_kwargs", mode="before")
-    @classmethod
-    def _absent_means_empty(cls, value: Json) -> Json:
-        return {} if value is None else value
-
-    @field_validator("tools", mode="before")
-    @classmethod
-    def _absent_means_none(cls, value: Json) -> Json:
-        return () if value is None else value
-
-    @field_validator("stop", mode="before")
-    @classmethod
-    def _none_one_or_many(cls, value: Json) -> Json:
-        return () if value is None else [value] if isinstance(value, str) else value
-
-    @field_validator("stop")
-    @classmethod
-    def _not_empty(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if "" in value:
-            raise ValueError("a stop string must not be empty")
-        return value
+    chat_template_kwargs: _OrNull[dict[str, Json]] = Field(default_factory=dict)  # such as {"enable_thinking": false}
 
     @field_validator("tools")
     @classmethod
@@ -181,28 +164,18 @@ def parse_request(raw: Json, where: str) -> Request:
 
 def read_requests(path: Path) -> list[Request]:
     """Read requests from a JSON Lines file. Raises OospecError naming the file and the line."""
-    return list(_iter_requests(path))
-
-
-def _iter_requests(path: Path) -> Iterator[Request]:
     try:
-        text = path.read_text(encoding="utf-8-sig")  # editors on Windows begin files with a byte order mark
+        data = path.read_bytes()
     except OSError as error:
         raise OospecError(f"{path}: cannot read requests: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise OospecError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    seen: set[str] = set()
     stem = path.stem.encode("utf-8", "backslashreplace").decode()  # a file's name need not be text
-    # Not splitlines(): U+2028 and friends are legal inside JSON strings.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
-        request = parse_request(load_json(line, where, "one request a line"), where)
+    requests: dict[str, Request] = {}
+    for number, where, value in json_lines(decoded(data, path), path, "one request a line"):
+        request = parse_request(value, where)
         request = request if request.id else request.model_copy(update={"id": f"{stem}-{number}"})
-        if request.id in seen:
+        if request.id in requests:
             raise OospecError(f"{where}: id {request.id!r} is used twice; ids must differ")
-        seen.add(request.id)
-        yield request
-    if not seen:
+        requests[request.id] = request
+    if not requests:
         raise OospecError(f"{path}: no requests in this file")
+    return list(requests.values())

@@ -152,7 +152,7 @@ def test_messages_keep_what_a_template_may_want_and_extra_fields_are_ignored() -
         (raw(tools=[tool(), tool()]), "here: tools: two tools are named 'look_up'; rename or remove one"),
         (raw(max_new_tokens=0), "here: max_new_tokens: Input should be greater than or equal to 1, not 0"),
         (raw(max_new_tokens=True), "here: max_new_tokens: a whole number is expected, not True"),
-        (raw(stop=["END", ""]), "here: stop: a stop string must not be empty"),
+        (raw(stop=["END", ""]), "here: stop.1: String should have at least 1 character"),
         (raw(id=7), "here: id: text is expected, not 7"),
     ],
 )

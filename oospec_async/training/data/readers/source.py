@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oospec_async.errors import OospecError
-from oospec_async.files.json_text import load_json
+from oospec_async.files.json_text import decoded, json_lines, load_json
 from oospec_async.training.data.readers.base import Row
 
 _SUFFIXES = r"\.jsonl?(\.gz)?$"
@@ -67,7 +67,9 @@ def read_rows(path: Path, *, growing: bool = False) -> Iterator[Row]:
     if growing:
         text = text[: text.rfind("\n") + 1]
     empty = True
-    for where, number, value in _array(path, text) if text.lstrip().startswith("[") else _lines(path, text):
+    is_array = text.lstrip().startswith("[")
+    rows = _array(path, text) if is_array else json_lines(text, path, "one row a line")
+    for number, where, value in rows:
         empty = False
         if not isinstance(value, dict):
             raise OospecError(f"{where}: a row is a JSON object, not {type(value).__name__}")
@@ -85,20 +87,9 @@ def _text(path: Path) -> str:
         raise OospecError(f"{path}: damaged gzip; fetch the file again") from None
     except OSError as error:
         raise OospecError(f"{path}: cannot read rows: {error.strerror}") from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise OospecError(f"{path}: not UTF-8 at byte {error.start}") from None
+    return decoded(data, path)
 
 
-def _lines(path: Path, text: str) -> Iterator[tuple[str, int, object]]:
-    # Not splitlines(): U+2028 and friends are legal inside JSON strings.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            where = f"{path}:{number}"
-            yield where, number, load_json(line, where, "one row a line")
-
-
-def _array(path: Path, text: str) -> Iterator[tuple[str, int, object]]:
+def _array(path: Path, text: str) -> Iterator[tuple[int, str, object]]:
     for number, value in enumerate(load_json(text, str(path), "an array of rows"), start=1):
-        yield f"{path}: row {number}", number, value
+        yield number, f"{path}: row {number}", value
