@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import http.client
 import json
 import os
-import threading
-import urllib.error
-import urllib.request
-from collections.abc import Callable
-from typing import Any, TypeVar
+
+import httpx
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json, Request
 from oospec_async.toolcall import parse_calls
-from oospec_async.training.data.readers.base import Object
+from oospec_async.training.records import Object
 from oospec_async.training.teach.reply import Reply
-
-T = TypeVar("T")
 
 _SECONDS = 600.0  # a request that takes longer has failed
 
@@ -34,8 +26,7 @@ class Endpoint:
 
     async def reply(self, request: Request) -> Reply:
         """Raises OospecError if the server cannot be reached or answers with other than a completion."""
-        answer = await _abandonable(lambda: self._post(self._body(request)))
-        return self._read(answer)
+        return self._read(await self._post(self._body(request)))
 
     def _body(self, request: Request) -> Object:
         tools = [] if request.tools_in_prompt else [tool.as_openai() for tool in request.tools]
@@ -47,21 +38,18 @@ class Endpoint:
         }
         return {**body, "tools": tools} if tools else body
 
-    def _post(self, body: Object) -> Json:
-        headers = {"Content-Type": "application/json"}
-        if key := os.environ.get("OPENAI_API_KEY"):
-            headers["Authorization"] = f"Bearer {key}"
-        data = json.dumps(body).encode()
-        asked = urllib.request.Request(self._url, data, headers)
+    async def _post(self, body: Object) -> Json:
+        key = os.environ.get("OPENAI_API_KEY")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            with urllib.request.urlopen(asked, timeout=_SECONDS) as response:
-                return json.loads(response.read())
-        except urllib.error.HTTPError as error:
-            with error:
-                said = " ".join(error.read(500).decode("utf-8", "replace").split())
-            raise OospecError(f"--teacher {self._url}: HTTP {error.code}: {said}") from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            reason = getattr(error, "reason", None) or error
+            async with httpx.AsyncClient(timeout=_SECONDS, follow_redirects=True, headers=headers) as client:
+                answer = await client.post(self._url, json=body)
+            if not answer.is_success:
+                said = " ".join(answer.text[:500].split())
+                raise OospecError(f"--teacher {self._url}: HTTP {answer.status_code}: {said}")
+            return answer.json()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            reason = str(error) or type(error).__name__
             raise OospecError(f"--teacher {self._url}: {reason}; is the server running? A new start goes on") from None
 
     def _read(self, answer: Json) -> Reply:
@@ -76,27 +64,6 @@ class Endpoint:
         if not calls:  # a server without a parser for this model leaves the calls in the text
             calls = [{"name": call.name, "arguments": call.arguments} for call in parse_calls(text)]
         return Reply(calls, text, finish)
-
-
-async def _abandonable(call: Callable[[], T]) -> T:
-    """The result of a call that blocks, on a thread that nothing waits for: Ctrl-C is not to wait for a server."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(set_: Callable[[Any], None], value: object) -> None:
-        if not done.done():
-            set_(value)
-
-    def run() -> None:
-        try:
-            outcome: tuple[Callable[[Any], None], object] = done.set_result, call()
-        except Exception as error:
-            outcome = done.set_exception, error
-        with contextlib.suppress(RuntimeError):  # the loop has gone
-            loop.call_soon_threadsafe(settle, *outcome)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await done
 
 
 def _call(function: Object) -> Object:
