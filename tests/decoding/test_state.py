@@ -6,13 +6,14 @@ import pytest
 
 from helpers import tiny
 from helpers.calling import ANSWERS
-from helpers.loop import Adversary, drafted_texts, setting, state_after
+from helpers.loop import Adversary, drafted_texts, setting
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import MAX_NODES, DecodeState
 from oospec_async.decoding.tree import DraftTree, VerifyCurve
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.dialect import NAMED
 from oospec_async.dialects.wrapping import observed_dialect
+from oospec_async.testing import state_after
 
 PROMPT = tiny.codec().encode("<|im_start|>assistant\n")
 

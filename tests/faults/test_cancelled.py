@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helpers import tiny
-from helpers.stubs import END, HINT, Run, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
+from helpers.stubs import HINT, Run, YieldingExecutor, ask, call
 from oospec_async.completion import Chunk
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.runtime.channel import CHANNEL_SIZE, HintWriter
@@ -22,14 +22,15 @@ from oospec_async.runtime.parts import Parts
 from oospec_async.sidecar import worker as sidecar_worker
 from oospec_async.sidecar.messages import Job
 from oospec_async.target.prompts import Prompts
+from oospec_async.testing import END, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 ANSWERS = {"first": call("P", 1), "next": call("Q", 2)}
 FIRST = ask("first", max_new_tokens=30)  # short, since it is cancelled at each of its steps
 METHODS = ("ar", "toolspec", "hint")
 
 
-def engine_with(sidecar: StubSidecar, method: str, finish_waves: bool) -> Engine:
-    return engine_of(
+def engine_with(sidecar: ScriptedSidecar, method: str, finish_waves: bool) -> Engine:
+    return scripted_engine(
         ScriptedTarget(ANSWERS), sidecar, executor=YieldingExecutor(), method=method, finish_waves=finish_waves
     )
 
@@ -51,8 +52,8 @@ def times(request: pytest.FixtureRequest) -> int:
 @pytest.mark.parametrize("finish_waves", [False, True], ids=["", "finishing waves"])
 @pytest.mark.parametrize("method", METHODS)
 def test_cancelled_at_every_suspension(method: str, finish_waves: bool, times: int, run: Run) -> None:
-    def sidecar() -> StubSidecar:
-        made = StubSidecar()
+    def sidecar() -> ScriptedSidecar:
+        made = ScriptedSidecar()
         made.ends, made.at_launch = finish_waves, HINT
         return made
 
@@ -87,7 +88,7 @@ def test_cancelled_at_every_suspension(method: str, finish_waves: bool, times: i
 def test_a_stream_left_after_any_chunk(closing: bool, run: Run) -> None:
     async def leave(after: int) -> bool:
         """Whether the stream had more than so many chunks."""
-        sidecar = StubSidecar()
+        sidecar = ScriptedSidecar()
         engine = engine_with(sidecar, "schema+hint", False)
         stream, seen = engine.stream(ask("first")), 0
         async for item in stream:
@@ -114,7 +115,7 @@ def test_a_stream_left_after_any_chunk(closing: bool, run: Run) -> None:
 def test_a_stream_left_while_its_request_fails_raises_nothing_more(run: Run) -> None:
     async def leave() -> str:
         target = ScriptedTarget(ANSWERS)
-        engine = engine_of(target, executor=YieldingExecutor(), method="ar")
+        engine = scripted_engine(target, executor=YieldingExecutor(), method="ar")
 
         def fail(round_: int) -> None:
             raise MemoryError
@@ -134,7 +135,7 @@ def test_a_stream_left_while_its_request_fails_raises_nothing_more(run: Run) -> 
 def test_a_stream_that_fails_tells_what_was_committed_before(run: Run) -> None:
     async def read() -> str:
         target = ScriptedTarget(ANSWERS)
-        engine = engine_of(target, executor=YieldingExecutor(), method="ar")
+        engine = scripted_engine(target, executor=YieldingExecutor(), method="ar")
 
         def fail(round_: int) -> None:
             if round_ == 4:
@@ -189,7 +190,7 @@ def test_cancelled_within_any_forward_of_a_real_target_the_next_output_is_genera
 
 def test_waiting_requests_that_are_cancelled_in_any_order_hold_up_nobody(run: Run) -> None:
     async def serve(cancelled: Callable[[int], bool]) -> None:
-        engine = engine_with(StubSidecar(), "schema+hint", False)
+        engine = engine_with(ScriptedSidecar(), "schema+hint", False)
         tasks = [asyncio.create_task(engine.generate(ask("first"))) for _ in range(6)]
         for turn in range(30):
             await asyncio.sleep(0)

@@ -15,13 +15,14 @@ import torch
 from faults.conftest import REQUESTS
 from faults.preloaded import Preloaded
 from helpers import tiny
-from helpers.stubs import ScriptedTarget, ask, engine_of
+from helpers.stubs import CALL, ask
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import InlineExecutor
 from oospec_async.runtime.failure import RequestFailed
 from oospec_async.runtime.parts import Parts
 from oospec_async.target.prompts import Prompts
+from oospec_async.testing import ScriptedTarget, scripted_engine
 
 
 def _raise(error: Exception) -> Callable[[], Any]:
@@ -85,8 +86,8 @@ def test_the_request_fails_with_one_line_its_cache_is_freed_and_the_next_is_righ
 
 
 def test_what_is_no_fault_of_the_target_passes_as_it_is() -> None:
-    target = ScriptedTarget()
-    engine = engine_of(target, method="ar")
+    target = ScriptedTarget(CALL)
+    engine = scripted_engine(target, method="ar")
     target.before_verify = lambda round_: _raise(KeyboardInterrupt())()  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(engine.generate(ask()))

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from faults.processes import PATIENCE
 from helpers import tiny
 from helpers.strategies import PAYLOADS
-from helpers.stubs import END, CharCodec, ScriptedTarget, StubSidecar, YieldingExecutor, ask, engine_of
+from helpers.stubs import CALL, YieldingExecutor, ask
 from oospec_async.hints import decode_hint
 from oospec_async.request import Request
 from oospec_async.runtime.channel import MAX_PAYLOAD
 from oospec_async.runtime.devices import Device
 from oospec_async.sidecar.messages import SidecarConfig
 from oospec_async.sidecar.process import SidecarProcess
+from oospec_async.testing import END, CharCodec, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 ORDER = {"name": "get_order", "arguments": {"id": 12, "items": ["a", "b"], "address": {"street": "M 1", "zip": 7}}}
 ANSWER = f"<tool_call>\n{json.dumps(ORDER)}\n</tool_call>"
@@ -57,8 +58,8 @@ HOSTILE = (PAYLOADS | LONG | WRAPPED).filter(lambda payload: len(payload) <= MAX
 def test_hints_that_change_in_every_round_leave_the_output_as_it_is(
     payloads: list[bytes], version: int, every: int
 ) -> None:
-    target, sidecar = ScriptedTarget(ANSWER), StubSidecar()
-    engine = engine_of(target, sidecar, method="schema+hint")
+    target, sidecar = ScriptedTarget(ANSWER), ScriptedSidecar()
+    engine = scripted_engine(target, sidecar, method="schema+hint")
 
     def write(round_: int = 0) -> None:
         if round_ % every == 0:
@@ -115,8 +116,8 @@ def test_a_flood_of_publishes_changes_no_output_and_every_round_takes_the_newest
         try:
             async with asyncio.timeout(PATIENCE):
                 await sidecar.start()
-                target, begun = ScriptedTarget(), sequence()
-                engine = engine_of(target, sidecar, executor=YieldingExecutor())
+                target, begun = ScriptedTarget(CALL), sequence()
+                engine = scripted_engine(target, sidecar, executor=YieldingExecutor())
                 while served < 3 or versions == 0 or sequence() - begun < 2 * PUBLISHES:
                     completion = await engine.generate(ask())
                     assert completion.tokens == (*CharCodec().encode(target.answers), END)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ import pytest
 
 from faults.preloaded import MARK, STUB, marked
 from faults.processes import PATIENCE, gone, state, until
-from helpers.stubs import END, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
+from helpers.stubs import YieldingExecutor, ask, call
 from oospec_async.completion import Completion
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
@@ -27,6 +27,7 @@ from oospec_async.runtime.executor import InlineExecutor
 from oospec_async.runtime.ports import SidecarPort
 from oospec_async.sidecar.messages import SidecarConfig
 from oospec_async.sidecar.process import SidecarProcess
+from oospec_async.testing import END, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 CITIES = {f"{n}?": call(f"City {n}", n) for n in range(200)}
 
@@ -55,7 +56,7 @@ def test_a_sidecar_killed_at_random_rounds_of_200_requests(seed: int, monkeypatc
     async def serve() -> int:
         async with started("wrong values") as sidecar:
             target = ScriptedTarget(CITIES)
-            engine = engine_of(target, sidecar, executor=YieldingExecutor(), method="hint")
+            engine = scripted_engine(target, sidecar, executor=YieldingExecutor(), method="hint")
             for text, answer in CITIES.items():
                 fatal = chance.randrange(1, 60)
 
@@ -92,10 +93,10 @@ async def turns_of(engine: Engine, text: str) -> int:
 
 def test_a_sidecar_that_is_stopped_for_good_delays_no_round_and_ends_with_the_engine() -> None:
     def engine(sidecar: SidecarPort) -> Engine:
-        return engine_of(ScriptedTarget(CITIES), sidecar, executor=InlineExecutor())
+        return scripted_engine(ScriptedTarget(CITIES), sidecar, executor=InlineExecutor())
 
     async def serve() -> tuple[list[int], list[int], int]:
-        silent = engine(StubSidecar())  # one whose waves never end
+        silent = engine(ScriptedSidecar())  # one whose waves never end
         undisturbed = [await turns_of(silent, text) for text in CITIES]
         async with started("wrong values") as sidecar:
             pid = sidecar.pid

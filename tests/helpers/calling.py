@@ -6,10 +6,9 @@ import json
 from functools import cache
 from typing import Any
 
-import torch
-
 from helpers import tiny
 from oospec_async.hints import CallHint, Hint
+from oospec_async.testing.models import teach
 
 PARIS: dict[str, Any] = {
     "name": "get_weather",
@@ -39,7 +38,6 @@ ANSWERS = {
     "prose": "Braces {like these} first. " + _hermes(KOELN),
     "tight": json.dumps(PARIS, separators=(",", ":")),
 }
-_STEPS = 110
 
 
 def question(name: str) -> list[int]:
@@ -62,27 +60,8 @@ def calling_model(family: str = "qwen2") -> Any:
 
 @cache
 def _trained(family: str) -> Any:
-    end = tiny.token("<|im_end|>")
-    rows = [(question(name), [*tiny.codec().encode(answer), end]) for name, answer in ANSWERS.items()]
-    width = max(len(asked) + len(answer) for asked, answer in rows)
-    ids = torch.full((len(rows), width), end)
-    labels = torch.full((len(rows), width), -100)
-    for row, (asked, answer) in enumerate(rows):
-        whole = torch.tensor(asked + answer)
-        ids[row, : len(whole)] = whole
-        labels[row, len(asked) : len(whole)] = whole[len(asked) :]
-    model = tiny.random_model(family, std=0.05).train()
-    model.generation_config.eos_token_id = [end]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=8e-3, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, _STEPS)
-    for _ in range(_STEPS):
-        loss = model(input_ids=ids, labels=labels).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        schedule.step()
-    return model.eval()
+    rows = [(question(name), tiny.codec().encode(answer)) for name, answer in ANSWERS.items()]
+    return teach(tiny.random_model(family, std=0.05), rows, tiny.token("<|im_end|>"))
 
 
 def greedy(name: str, family: str = "qwen2") -> list[int]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from helpers import tiny
-from helpers.loop import setting, state_after
 from oospec_async.decoding.drafters import DRAFTERS
 from oospec_async.decoding.memory import Recollection
 from oospec_async.decoding.tree import Candidate
-from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.dialect import NAMED, Dialect
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Tool
-
-PROMPT = tiny.codec().encode("<|im_start|>assistant\n")
+from oospec_async.testing import view_after
 
 
 def hint(*calls: tuple[str, dict[str, Any]], omitted: Sequence[str] = ()) -> Hint:
@@ -31,12 +27,12 @@ def candidates(
     tools: Sequence[Tool] = tiny.TOOLS,
     dialects: Sequence[Dialect] = tuple(NAMED.values()),
     memory: Recollection | None = None,
-    prompt: Sequence[int] = PROMPT,
+    prompt: str | Sequence[int] = "<|im_start|>assistant\n",
 ) -> list[Candidate]:
-    output = tiny.codec().encode(after) if isinstance(after, str) else after
-    asked = setting(prompt, Limits(10_000), tools=tools, memory=memory)
-    state = state_after(output, replace(asked, dialects=dialects))
-    return DRAFTERS[drafter].propose(state.view(hint))
+    view = view_after(
+        after, hint=hint, tools=tools, prompt=prompt, codec=tiny.codec(), dialects=dialects, memory=memory
+    )
+    return DRAFTERS[drafter].propose(view)
 
 
 def texts(drafter: str, after: str | Sequence[int], **more: Any) -> list[str]:

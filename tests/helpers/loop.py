@@ -106,15 +106,6 @@ class Adversary(Drafter):
         return [Candidate(chain, self.name, 0.9 - 0.1 * rank) for rank, chain in enumerate(chains)]
 
 
-def state_after(output: Sequence[int], setting: Setting) -> DecodeState:
-    """A request of which ``output`` is committed."""
-    state = DecodeState(setting)
-    for token in output:
-        root = state.output[-1] if state.output else setting.prompt[-1]
-        state.commit(DraftTree([root]), [token], [[token]])
-    return state
-
-
 def drafted_texts(tree: DraftTree) -> list[str]:
     """What each leaf of a tree would add to the output."""
     texts = []

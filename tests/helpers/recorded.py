@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from helpers import tiny
 from helpers.calling import calling_model, question
-from helpers.stubs import ScriptedTarget, StubSidecar, ask, engine_of
+from helpers.stubs import CALL, ask
 from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.dialects.dialect import NAMED
 from oospec_async.hints import Hint
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
-from oospec_async.runtime.executor import InlineExecutor
-from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import TargetPort
+from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 FREE = VerifyCurve(((1, 1.0), (64, 1.0)))  # every draft pays for itself
 
@@ -36,7 +35,7 @@ class Case:
 class Publishing:
     """A target within whose forwards hints are published."""
 
-    def __init__(self, target: TargetPort, sidecar: StubSidecar) -> None:
+    def __init__(self, target: TargetPort, sidecar: ScriptedSidecar) -> None:
         self._target, self._sidecar = target, sidecar
         self.context, self.vocabulary, self.end_tokens = target.context, target.vocabulary, target.end_tokens
         self.hints: Mapping[int, Hint] = {}
@@ -59,9 +58,11 @@ class Publishing:
 
 def serve(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engine:
     """By stubs: the target says each case's answer. Returns the engine, whose recorder tells the rest."""
-    sidecar = StubSidecar()
+    sidecar = ScriptedSidecar()
     target = Publishing(ScriptedTarget({case.name: case.answer for case in cases}), sidecar)
-    engine = Engine(replace(engine_of(ScriptedTarget(), sidecar, method=method).parts, target=target, curve=curve))
+    engine = Engine(
+        replace(scripted_engine(ScriptedTarget(CALL), sidecar, method=method).parts, target=target, curve=curve)
+    )
     asyncio.run(
         _serve(engine, target, cases, [ask(c.name, max_new_tokens=c.max_new_tokens, stop=c.stop) for c in cases])
     )
@@ -79,10 +80,9 @@ class _Questions:
 
 def serve_calling(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engine:
     """By a tiny transformer that answers the questions of ``helpers.calling``: cases are named ``NUMBER:QUESTION``."""
-    sidecar = StubSidecar()
+    sidecar = ScriptedSidecar()
     target = Publishing(tiny.target_of(calling_model()), sidecar)
-    parts = Parts(target, InlineExecutor(), _Questions(), tiny.codec(), curve, sidecar, method=method, record=True)
-    engine = Engine(parts)
+    engine = scripted_engine(target, sidecar, codec=tiny.codec(), prompts=_Questions(), method=method, curve=curve)
     requests = [tiny.request(id=case.name, max_new_tokens=case.max_new_tokens) for case in cases]
     asyncio.run(_serve(engine, target, cases, requests))
     return engine

@@ -10,27 +10,20 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
-
 from helpers import scripted
-from helpers.stubs import END, ScriptedTarget, StubSidecar, engine_of
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import DRAFTERS, needs_of
-from oospec_async.decoding.forward import Step
 from oospec_async.decoding.memory import Memory, Recollection
-from oospec_async.decoding.state import DecodeState, Setting
-from oospec_async.decoding.tree import Candidate, DraftTree, VerifyCurve, build_tree
-from oospec_async.decoding.verify import Limits
-from oospec_async.dialects.dialect import NAMED
+from oospec_async.decoding.tree import Candidate, VerifyCurve, build_tree
 from oospec_async.events import Event
 from oospec_async.hints import encode_hint
 from oospec_async.request import Message, Request, Tool
 from oospec_async.sidecar.questions import prefix
 from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Progress, Sidecar, Wave
+from oospec_async.testing import END, MessagePrompts, ScriptedSidecar, ScriptedTarget, scripted_engine, view_after
 
 FORECAST = Tool(
     name="get_forecast",
@@ -103,28 +96,12 @@ class WordCodec:
         return "".join(self._pieces[token] if token < len(self._pieces) else "" for token in ids)
 
 
-class _Prompts:
-    dialects = (NAMED["hermes"], NAMED["fenced"])
+PROMPT = f"user: {REQUEST.messages[-1].content}\nassistant:\n"
 
-    def __init__(self, codec: WordCodec) -> None:
-        self._codec = codec
 
+class _Prompts(MessagePrompts):
     def ids(self, request: Request) -> list[int]:
-        return self._codec.encode(f"user: {request.messages[-1].content}\nassistant:\n")
-
-
-class _Target(ScriptedTarget):
-    """Writes ``CALL``."""
-
-    def __init__(self, codec: WordCodec) -> None:
-        super().__init__()
-        self._codec = codec
-
-    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
-        self.before_prefill()
-        self._script, self._committed, self._tree = [*self._codec.encode(CALL), END], [], prompt[-1:]
-        self.rounds = 0
-        return self._step([[]], 0, np.ones(4, dtype=np.float32))
+        return self._codec.encode(PROMPT)
 
 
 class _SidecarModel(scripted.ScriptedModel):
@@ -161,8 +138,8 @@ def serve(
     """Serve the request, with the wave beside it: the prefills take equally long, then ``pace`` of its forwards end
     within each of the target's.
     """
-    codec, sidecar = WordCodec(), StubSidecar()
-    target = _Target(codec)
+    codec, sidecar = WordCodec(), ScriptedSidecar()
+    target = ScriptedTarget(CALL, codec=codec)
     hints = [step.hint for step in wave(answers)]
 
     def publish(forward: int) -> None:
@@ -173,8 +150,7 @@ def serve(
     if "hint" in needs_of(method):
         target.before_prefill = lambda: publish(0)
         target.before_verify = publish
-    engine = engine_of(target, sidecar, method=method)
-    engine.parts = replace(engine.parts, prompts=_Prompts(codec), codec=codec)
+    engine = scripted_engine(target, sidecar, codec=codec, prompts=_Prompts(codec), method=method)
     completion = asyncio.run(engine.generate(REQUEST))
     return completion, engine.recorder.events, codec
 
@@ -227,23 +203,17 @@ def drafter_rows(drafter: str, after: str, *, warm: bool = False) -> list[str]:
     if warm:
         tokens = [*codec.encode(EARLIER), END]
         memory.learn(tokens, None, Recollection(successors={a: [b] for a, b in pairwise(tokens)}), None)
-    setting = Setting(
-        prompt=_Prompts(codec).ids(REQUEST),
-        tools=REQUEST.tools,
-        limits=Limits(REQUEST.max_new_tokens, frozenset({END})),
-        codec=codec,
-        dialects=_Prompts.dialects,
-        drafters=[],
-        memory=memory.recall(None),
-        curve=VerifyCurve(),
-        vocabulary=ScriptedTarget.vocabulary,
-    )
-    state = DecodeState(setting)
-    for token in codec.encode(after):
-        root = state.output[-1] if state.output else setting.prompt[-1]
-        state.commit(DraftTree([root]), [token], [[token]])
     hint = next(step.hint for step in reversed(wave()) if step.hint is not None)
-    found = sorted(DRAFTERS[drafter].propose(state.view(hint)), key=lambda candidate: -candidate.prior)
+    view = view_after(
+        after,
+        hint=hint,
+        tools=REQUEST.tools,
+        prompt=PROMPT,
+        codec=codec,
+        dialects=MessagePrompts.dialects,
+        memory=memory.recall(None),
+    )
+    found = sorted(DRAFTERS[drafter].propose(view), key=lambda candidate: -candidate.prior)
     return [_row(f"{c.prior:.2f}", len(c.tokens), _code(codec.decode(c.tokens))) for c in found]
 
 

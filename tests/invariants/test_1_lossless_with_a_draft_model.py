@@ -49,7 +49,7 @@ def test_of_a_draft_model_that_is_the_target_itself_everything_is_accepted(famil
 
 @pytest.mark.parametrize("padding", [0, tiny.PADDING + 64])
 def test_a_draft_model_may_have_more_or_fewer_padding_rows_than_the_target(family: str, padding: int) -> None:
-    small, beyond = tiny.random_model("llama", seed=1, std=STD, padding=padding), 0
+    small, beyond = tiny.random_model("llama", seed=1, std=STD, vocab_size=len(tiny.tokenizer()) + padding), 0
     for seed in range(6):
         model = tiny.random_model(family, seed=seed, std=STD)
         expected = tiny.generate(model, [seed], 40)

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 
 from helpers import tiny
 from helpers.calling import ANSWERS, calling_model, greedy, question
-from helpers.loop import decode, setting, state_after
+from helpers.loop import decode, setting
 from helpers.strategies import OUTPUTS, PAYLOADS
 from oospec_async.decoding.state import MAX_NODES
 from oospec_async.decoding.verify import Limits
 from oospec_async.hints import CallHint, Hint, decode_hint
+from oospec_async.testing import state_after
 
 PROMPT = question("plain")
 LIMITS = Limits(10_000)

@@ -10,23 +10,24 @@ import signal
 import pytest
 
 from helpers.sidecars import stub_sidecar
-from helpers.stubs import CALL, HINT, ScriptedTarget, StubSidecar, ask, engine_of
+from helpers.stubs import CALL, HINT, ask
 from oospec_async.completion import Completion
 from oospec_async.runtime.channel import HintReader
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
+from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 
 def test_polling_is_a_plain_function_call() -> None:
     assert inspect.isfunction(HintReader.poll)
     assert not inspect.iscoroutinefunction(HintReader.poll)
-    assert not inspect.isawaitable(StubSidecar().reader.poll())
+    assert not inspect.isawaitable(ScriptedSidecar().reader.poll())
 
 
 def test_a_request_whose_wave_never_ends_is_decoded_to_its_end() -> None:
-    sidecar = StubSidecar()
-    completion = asyncio.run(engine_of(ScriptedTarget(), sidecar).generate(ask()))
+    sidecar = ScriptedSidecar()
+    completion = asyncio.run(scripted_engine(ScriptedTarget(CALL), sidecar).generate(ask()))
     assert completion.text == CALL
     assert completion.metrics.hint.versions == 0
     assert sidecar.cancelled == sidecar.launched
@@ -36,31 +37,31 @@ def test_all_rounds_run_without_the_sidecar_getting_one_turn_of_the_loop() -> No
     """The target's calls take no turn of the loop here, so a round that awaited anything would let the wave go on."""
     turns = 0
 
-    class Eager(StubSidecar):
+    class Eager(ScriptedSidecar):
         async def wave(self, *args: object, **kwargs: object) -> None:
             nonlocal turns
             while True:
                 await asyncio.sleep(0)
                 turns += 1
 
-    target = ScriptedTarget()
+    target = ScriptedTarget(CALL)
     seen: list[int] = []
     target.before_verify = lambda round_: seen.append(turns)
-    completion = asyncio.run(engine_of(target, Eager()).generate(ask()))
+    completion = asyncio.run(scripted_engine(target, Eager()).generate(ask()))
     assert completion.metrics.rounds == len(seen) > 5
     assert len(set(seen)) == 1
 
 
 def test_a_poll_that_finds_nothing_costs_a_round_nothing_but_its_hint() -> None:
     """The same rounds and drafts as without a hint drafter: what never arrives changes nothing."""
-    hinted = asyncio.run(engine_of(ScriptedTarget(), StubSidecar()).generate(ask(), "oospec"))
-    plain = asyncio.run(engine_of(ScriptedTarget()).generate(ask(), "toolspec"))
+    hinted = asyncio.run(scripted_engine(ScriptedTarget(CALL), ScriptedSidecar()).generate(ask(), "oospec"))
+    plain = asyncio.run(scripted_engine(ScriptedTarget(CALL)).generate(ask(), "toolspec"))
     assert (hinted.metrics.rounds, hinted.metrics.drafted) == (plain.metrics.rounds, plain.metrics.drafted)
     assert hinted.sources == plain.sources
 
 
 def test_every_round_polls_once_and_takes_the_newest_hint() -> None:
-    target, sidecar = ScriptedTarget(), StubSidecar()
+    target, sidecar = ScriptedTarget(CALL), ScriptedSidecar()
     polls = 0
     poll = sidecar.reader.poll
 
@@ -71,7 +72,7 @@ def test_every_round_polls_once_and_takes_the_newest_hint() -> None:
 
     sidecar.reader.poll = counted  # type: ignore[method-assign,assignment]
     target.before_verify = lambda round_: [sidecar.publish(HINT) for _ in range(3)]
-    completion = asyncio.run(engine_of(target, sidecar).generate(ask()))
+    completion = asyncio.run(scripted_engine(target, sidecar).generate(ask()))
     assert polls == completion.metrics.rounds
     assert completion.metrics.hint.versions == completion.metrics.rounds - 1
 
@@ -91,7 +92,7 @@ def test_a_worker_that_is_stopped_delays_no_request(stopped: str) -> None:
         finally:
             await sidecar.close()
 
-    engine = engine_of(ScriptedTarget(), sidecar, executor=executor)
+    engine = scripted_engine(ScriptedTarget(CALL), sidecar, executor=executor)
     try:
         completions = asyncio.run(serve(engine))
     finally:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from helpers import tiny
 from helpers.calling import ANSWERS, calling_model, greedy, question
-from helpers.loop import Adversary, decode, setting, state_after
+from helpers.loop import Adversary, decode, setting
 from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Limits, Verifier
+from oospec_async.testing import state_after
 
 END = 7
 TOKENS = st.lists(st.integers(0, 9), min_size=1, max_size=20)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import tiny
 from helpers.calling import ANSWERS, KOELN, PARIS, question
-from helpers.loop import setting, state_after
+from helpers.loop import setting
 from helpers.recorded import FREE, Case, serve, serve_calling
 from helpers.stubs import call
 from oospec_async.decoding.drafters import METHODS, needs_of
@@ -22,6 +22,7 @@ from oospec_async.decoding.verify import Limits
 from oospec_async.hints import CallHint, Hint
 from oospec_async.recording.profile import profiles
 from oospec_async.runtime.engine import Engine
+from oospec_async.testing import state_after
 
 HINT = Hint((CallHint("get_weather", PARIS["arguments"]), CallHint("get_weather", KOELN["arguments"])))
 OTHER_HINT = Hint((CallHint("get_order", {"id": 5, "items": ["Paris"]}),))

@@ -8,12 +8,13 @@ from itertools import pairwise
 
 import pytest
 
-from helpers.stubs import HINT, ScriptedDraftModel, ScriptedTarget, StubSidecar, YieldingExecutor, ask, call, engine_of
+from helpers.stubs import HINT, YieldingExecutor, ask, call
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import METHODS
 from oospec_async.events import Event
 from oospec_async.runtime.devices import Device
 from oospec_async.runtime.executor import Executor, InlineExecutor, ThreadExecutor
+from oospec_async.testing import ScriptedDraftModel, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 CITIES = ("Paris", "Köln 🙂", "Rio", "Paris", 'a "quoted" {city}')
 TEXTS = [call(city, days) for days, city in enumerate(CITIES)]
@@ -31,8 +32,10 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
 def recorded(executor: Executor, request: pytest.FixtureRequest) -> tuple[list[Completion], list[Event]]:
     """Requests made at once, one of them cancelled, with hints that arrive in the middle."""
     target = ScriptedTarget({str(n): text for n, text in enumerate(TEXTS)} | {"cancelled": TEXTS[0]})
-    sidecar = StubSidecar()
-    engine = engine_of(target, sidecar, executor=executor, draft_model=ScriptedDraftModel(target), method=request.param)
+    sidecar = ScriptedSidecar()
+    engine = scripted_engine(
+        target, sidecar, executor=executor, draft_model=ScriptedDraftModel(target), method=request.param
+    )
     if request.param == "oospec":
         target.before_verify = lambda round_: round_ % 3 == 1 and sidecar.publish(HINT)
 

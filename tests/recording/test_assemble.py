@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.recorded import Case, Publishing, serve
-from helpers.stubs import END, HINT, WEATHER, CharCodec, ScriptedTarget, StubPrompts, StubSidecar, ask, call, engine_of
+from helpers.stubs import CALL, HINT, WEATHER, ask, call
 from oospec_async.completion import Completion, HintUse, Metrics
 from oospec_async.decoding.drafters import drafters_of
 from oospec_async.decoding.memory import Recollection
@@ -29,6 +29,7 @@ from oospec_async.request import Request
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.ports import WaveReport
+from oospec_async.testing import END, CharCodec, MessagePrompts, ScriptedSidecar, ScriptedTarget, scripted_engine
 from oospec_async.trace import ModelInfo, Trace, check_trace, read_trace, write_trace
 
 INFO = ModelInfo(name="m", source="directory", weights_sha256="0" * 64, dtype="float32", device="cpu")
@@ -67,7 +68,7 @@ def decode() -> Decode:
         tools=(WEATHER,),
         limits=Limits(10, frozenset({END})),
         codec=CharCodec(),
-        dialects=StubPrompts.dialects,
+        dialects=MessagePrompts.dialects,
         drafters=drafters_of("ar"),
         memory=Recollection(),
         curve=SETUP.curve,
@@ -221,7 +222,7 @@ def test_the_trace_of_a_run_is_whole_and_its_rounds_are_those_of_its_profiles(me
 def test_hints_that_the_target_never_polled_have_profiles_too(tmp_path: Path) -> None:
     """The second version is published after the last round: only the worker's report knows what was in it."""
 
-    class Reports(StubSidecar):
+    class Reports(ScriptedSidecar):
         async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             self.launched.append(address)
             await asyncio.sleep(0)
@@ -236,8 +237,8 @@ def test_hints_that_the_target_never_polled_have_profiles_too(tmp_path: Path) ->
             return WaveReport(later, later + 9, False, tuple(events), payloads=payloads)
 
     sidecar = Reports()
-    target = Publishing(ScriptedTarget(), sidecar)
-    engine = Engine(replace(engine_of(ScriptedTarget(), sidecar, finish_waves=True).parts, target=target))
+    target = Publishing(ScriptedTarget(CALL), sidecar)
+    engine = Engine(replace(scripted_engine(ScriptedTarget(CALL), sidecar, finish_waves=True).parts, target=target))
     asyncio.run(engine.generate(ask("Paris?")))
     made = recorded(engine, [Case("Paris?")], "oospec", tmp_path / "t.json")
     (request,) = made.requests

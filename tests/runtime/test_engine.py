@@ -8,21 +8,11 @@ from typing import Any
 
 import pytest
 
-from helpers.stubs import (
-    CALL,
-    END,
-    HINT,
-    Run,
-    ScriptedTarget,
-    StubSidecar,
-    ask,
-    call,
-    engine_of,
-    served,
-)
+from helpers.stubs import CALL, HINT, Run, ask, call, served
 from oospec_async.errors import OospecError
 from oospec_async.request import Message, Request
 from oospec_async.runtime.engine import Engine
+from oospec_async.testing import END, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 PLAIN = ("ar", "pld", "toolspec")  # methods that take no hints
 
@@ -32,7 +22,7 @@ METHODS = (*PLAIN, "oospec")
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_output_is_the_targets_own_by_every_method(method: str) -> None:
-    completion = served(engine_of(ScriptedTarget(), StubSidecar()), method=method)
+    completion = served(scripted_engine(ScriptedTarget(CALL), ScriptedSidecar()), method=method)
     assert completion.text == CALL
     assert completion.tokens == (*map(ord, CALL), END)
     assert completion.finish == "stop"
@@ -42,16 +32,15 @@ def test_the_output_is_the_targets_own_by_every_method(method: str) -> None:
 
 
 def test_ar_drafts_nothing_and_takes_a_round_per_token() -> None:
-    metrics = served(engine_of(ScriptedTarget()), method="ar").metrics
+    metrics = served(scripted_engine(ScriptedTarget(CALL)), method="ar").metrics
     assert (metrics.drafted, metrics.accepted) == (0, 0)
     assert metrics.rounds == metrics.output_tokens - 1
     assert metrics.mean_accepted == 1.0
 
 
 def test_a_hint_of_the_whole_call_saves_rounds_and_names_itself_as_the_source() -> None:
-    sidecar = StubSidecar()
-    sidecar.at_launch = HINT
-    engine = engine_of(ScriptedTarget(), sidecar)
+    sidecar = ScriptedSidecar(HINT)
+    engine = scripted_engine(ScriptedTarget(CALL), sidecar)
     hinted = served(engine, method="hint")
     unhinted = served(engine, method="schema")
     assert hinted.tokens == unhinted.tokens
@@ -60,45 +49,44 @@ def test_a_hint_of_the_whole_call_saves_rounds_and_names_itself_as_the_source() 
 
 
 def test_the_method_of_the_engine_is_the_default() -> None:
-    assert served(engine_of(ScriptedTarget(), method="pld")).method == "pld"
+    assert served(scripted_engine(ScriptedTarget(CALL), method="pld")).method == "pld"
 
 
 def test_an_unknown_method_is_refused_by_name() -> None:
     with pytest.raises(OospecError, match="'guess' is neither a method"):
-        served(engine_of(ScriptedTarget()), method="schema+guess")
+        served(scripted_engine(ScriptedTarget(CALL)), method="schema+guess")
 
 
 def test_a_method_that_takes_hints_is_refused_without_a_sidecar() -> None:
     for method in ("oospec", "schema+hint"):
         with pytest.raises(OospecError, match="no sidecar is loaded"):
-            served(engine_of(ScriptedTarget()), method=method)
+            served(scripted_engine(ScriptedTarget(CALL)), method=method)
 
 
 def test_a_method_without_hints_launches_no_wave() -> None:
-    sidecar = StubSidecar()
+    sidecar = ScriptedSidecar()
     for method in PLAIN:
-        served(engine_of(ScriptedTarget(), sidecar), method=method)
+        served(scripted_engine(ScriptedTarget(CALL), sidecar), method=method)
     assert sidecar.launched == []
 
 
 def test_a_prompt_that_fills_the_context_is_refused_before_the_target_sees_it() -> None:
-    target = ScriptedTarget(context=6)
+    target = ScriptedTarget(CALL, context=6)
     with pytest.raises(OospecError, match="its prompt has 6 tokens and the target's context is 6"):
-        served(engine_of(target, method="ar"))
+        served(scripted_engine(target, method="ar"))
     assert target.prompts == []
 
 
 @pytest.mark.parametrize("method", ["ar", "schema+history"])
 def test_an_output_that_the_context_cuts_off_finishes_with_length(method: str) -> None:
-    completion = served(engine_of(ScriptedTarget(context=26)), method=method)
+    completion = served(scripted_engine(ScriptedTarget(CALL, context=26)), method=method)
     assert completion.finish == "length"
     assert completion.tokens == tuple(map(ord, CALL[:20]))
 
 
 def test_max_new_tokens_cuts_the_output_off_and_nothing_after_it_is_counted() -> None:
-    sidecar = StubSidecar()
-    sidecar.at_launch = HINT
-    completion = served(engine_of(ScriptedTarget(), sidecar), ask(max_new_tokens=30))
+    sidecar = ScriptedSidecar(HINT)
+    completion = served(scripted_engine(ScriptedTarget(CALL), sidecar), ask(max_new_tokens=30))
     assert completion.finish == "length"
     assert completion.tokens == tuple(map(ord, CALL[:30]))
     assert completion.metrics.output_tokens == 30
@@ -106,21 +94,21 @@ def test_max_new_tokens_cuts_the_output_off_and_nothing_after_it_is_counted() ->
 
 
 def test_one_token_is_one_prefill_and_no_round() -> None:
-    completion = served(engine_of(ScriptedTarget(), method="ar"), ask(max_new_tokens=1))
+    completion = served(scripted_engine(ScriptedTarget(CALL), method="ar"), ask(max_new_tokens=1))
     assert completion.tokens == (ord(CALL[0]),)
     assert completion.metrics.rounds == 0
     assert completion.metrics.mean_accepted == 0.0
 
 
 def test_a_stop_string_ends_the_output() -> None:
-    completion = served(engine_of(ScriptedTarget(), method="toolspec"), ask(stop=("days",)))
+    completion = served(scripted_engine(ScriptedTarget(CALL), method="toolspec"), ask(stop=("days",)))
     assert completion.finish == "stop"
     assert completion.text.endswith('"days')
 
 
 def test_two_requests_with_one_id_or_none_are_served_apart(run: Run) -> None:
     target = ScriptedTarget({"a": call("A"), "b": call("B")})
-    engine = engine_of(target, StubSidecar())
+    engine = scripted_engine(target, ScriptedSidecar())
 
     async def both() -> tuple[Any, ...]:
         return await asyncio.gather(engine.generate(ask("a", id="")), engine.generate(ask("b", id="")))
@@ -130,20 +118,19 @@ def test_two_requests_with_one_id_or_none_are_served_apart(run: Run) -> None:
 
 def test_a_request_without_tools_is_served() -> None:
     request = Request(messages=(Message(role="user", content="Hello"),))
-    sidecar = StubSidecar()
-    sidecar.at_launch = HINT
-    completion = served(engine_of(ScriptedTarget("Good day."), sidecar), request)
+    sidecar = ScriptedSidecar(HINT)
+    completion = served(scripted_engine(ScriptedTarget("Good day."), sidecar), request)
     assert (completion.text, completion.calls) == ("Good day.", ())
 
 
 def test_a_call_within_the_think_block_that_the_prompt_opened_is_no_call(run: Run) -> None:
-    engine = engine_of(ScriptedTarget(f"perhaps {call('Rome')}</think>\n{call('Paris')}"))
+    engine = scripted_engine(ScriptedTarget(f"perhaps {call('Rome')}</think>\n{call('Paris')}"))
     completion = run(engine.generate(ask("Paris?<think>\n"), "toolspec"))
     assert [c.arguments["city"] for c in completion.calls] == ["Paris"]
 
 
 def test_an_engine_that_is_not_asked_to_record_keeps_no_events(run: Run) -> None:
-    recorded = engine_of(ScriptedTarget())
+    recorded = scripted_engine(ScriptedTarget(CALL))
     engine = Engine(dataclasses.replace(recorded.parts, record=False))
     for each in (recorded, engine):
         run(each.generate(ask(), "ar"))
@@ -152,7 +139,7 @@ def test_an_engine_that_is_not_asked_to_record_keeps_no_events(run: Run) -> None
 
 
 def test_a_method_learns_from_its_own_earlier_outputs() -> None:
-    engine = engine_of(ScriptedTarget())
+    engine = scripted_engine(ScriptedTarget(CALL))
     cold = served(engine, method="history")
     warm = served(engine, method="history")
     assert warm.metrics.rounds < cold.metrics.rounds
@@ -161,15 +148,15 @@ def test_a_method_learns_from_its_own_earlier_outputs() -> None:
 
 
 def test_methods_keep_memories_apart_even_where_they_share_drafters() -> None:
-    engine = engine_of(ScriptedTarget())
+    engine = scripted_engine(ScriptedTarget(CALL))
     served(engine, method="history")
     other = served(engine, method="history+lookup")
-    alone = served(engine_of(ScriptedTarget()), method="history+lookup")
+    alone = served(scripted_engine(ScriptedTarget(CALL)), method="history+lookup")
     assert other.sources == alone.sources
 
 
 def test_forget_makes_the_next_request_cold() -> None:
-    engine = engine_of(ScriptedTarget())
+    engine = scripted_engine(ScriptedTarget(CALL))
     cold = served(engine, method="toolspec")
     warm = served(engine, method="toolspec")
     engine.forget()
@@ -179,8 +166,8 @@ def test_forget_makes_the_next_request_cold() -> None:
 
 
 def test_a_request_that_failed_teaches_nothing() -> None:
-    target = ScriptedTarget()
-    engine = engine_of(target)
+    target = ScriptedTarget(CALL)
+    engine = scripted_engine(target)
 
     def fail(round_: int) -> None:
         if round_ == 40:

@@ -7,25 +7,17 @@ import time
 
 import pytest
 
-from helpers.stubs import (
-    HINT,
-    Run,
-    ScriptedTarget,
-    StubSidecar,
-    YieldingExecutor,
-    ask,
-    engine_of,
-    served,
-)
+from helpers.stubs import CALL, HINT, Run, YieldingExecutor, ask, served
 from oospec_async.events import Event
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.request import Request
 from oospec_async.runtime.channel import Address
 from oospec_async.runtime.ports import WaveReport
+from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 
 def test_a_hint_published_in_a_round_is_taken_by_the_next_one_and_its_position_is_told() -> None:
-    target, sidecar = ScriptedTarget(), StubSidecar()
+    target, sidecar = ScriptedTarget(CALL), ScriptedSidecar()
     second = Hint((CallHint("get_weather", {"city": "Paris", "days": 3}),), version=2)
 
     def publish(round_: int) -> None:
@@ -33,7 +25,7 @@ def test_a_hint_published_in_a_round_is_taken_by_the_next_one_and_its_position_i
             sidecar.publish(Hint((CallHint("get_weather"),)) if round_ == 3 else second)
 
     target.before_verify = publish
-    engine = engine_of(target, sidecar, method="hint")
+    engine = scripted_engine(target, sidecar, method="hint")
     metrics = served(engine).metrics
     assert metrics.hint.versions == 2
     assert metrics.hint.arrival_position == 4  # one token of the prefill, three of three rounds
@@ -47,15 +39,14 @@ def test_a_hint_published_in_a_round_is_taken_by_the_next_one_and_its_position_i
 
 
 def test_without_a_hint_nothing_is_said_of_one() -> None:
-    hint = served(engine_of(ScriptedTarget(), StubSidecar())).metrics.hint
+    hint = served(scripted_engine(ScriptedTarget(CALL), ScriptedSidecar())).metrics.hint
     assert hint.versions == hint.payload_bytes == 0
     assert hint.arrival_seconds is hint.arrival_position is hint.wave_seconds is hint.wave_hidden is None
 
 
 def test_counts_add_up() -> None:
-    target, sidecar = ScriptedTarget(), StubSidecar()
-    sidecar.at_launch = HINT
-    completion = served(engine_of(target, sidecar))
+    target, sidecar = ScriptedTarget(CALL), ScriptedSidecar(HINT)
+    completion = served(scripted_engine(target, sidecar))
     metrics = completion.metrics
     assert metrics.rounds == target.rounds
     assert metrics.output_tokens == len(completion.tokens) == 1 + metrics.rounds + metrics.accepted
@@ -67,13 +58,13 @@ def test_counts_add_up() -> None:
 
 
 def test_a_wave_that_ended_in_time_is_reported_with_its_hidden_share() -> None:
-    class Ends(StubSidecar):
+    class Ends(ScriptedSidecar):
         async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             start = time.monotonic_ns()
             event = Event("sidecar", "prefill", start, start + 1, request.id, "", {"tokens": 5})
             return WaveReport(start, start + 1, False, (event,))
 
-    engine = engine_of(ScriptedTarget(), Ends())
+    engine = scripted_engine(ScriptedTarget(CALL), Ends())
     hint = served(engine).metrics.hint
     assert hint.wave_seconds == 1e-9
     assert hint.wave_hidden == pytest.approx(1.0)
@@ -87,9 +78,8 @@ def test_a_wave_that_ended_in_time_is_reported_with_its_hidden_share() -> None:
     ids=["longer than the decode", "after it", "before it", "no time at all"],
 )
 def test_the_hidden_share_of_a_wave_is_a_share(start: int, end: int, hidden: float | None) -> None:
-    sidecar = StubSidecar()
-    sidecar.ends, sidecar.report = True, WaveReport(start, end, False)
-    found = served(engine_of(ScriptedTarget(), sidecar)).metrics.hint.wave_hidden
+    sidecar = ScriptedSidecar(ends=True, report=WaveReport(start, end, False))
+    found = served(scripted_engine(ScriptedTarget(CALL), sidecar)).metrics.hint.wave_hidden
     assert found is not None
     assert 0.0 <= found <= 1.0
     assert hidden is None or found == hidden
@@ -97,14 +87,13 @@ def test_the_hidden_share_of_a_wave_is_a_share(start: int, end: int, hidden: flo
 
 @pytest.mark.parametrize("report", [None, WaveReport(1, 2, True), WaveReport(1, 2, False, (), "failed")])
 def test_a_wave_that_failed_or_was_cancelled_has_no_duration(report: WaveReport | None) -> None:
-    sidecar = StubSidecar()
-    sidecar.ends, sidecar.report = True, report
-    hint = served(engine_of(ScriptedTarget(), sidecar)).metrics.hint
+    sidecar = ScriptedSidecar(ends=True, report=report)
+    hint = served(scripted_engine(ScriptedTarget(CALL), sidecar)).metrics.hint
     assert hint.wave_seconds is hint.wave_hidden is None
 
 
 def test_an_engine_that_finishes_waves_waits_for_the_report_and_one_that_does_not_cancels_the_wave(run: Run) -> None:
-    class Slow(StubSidecar):
+    class Slow(ScriptedSidecar):
         async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             self.launched.append(address)
             try:
@@ -117,14 +106,13 @@ def test_an_engine_that_finishes_waves_waits_for_the_report_and_one_that_does_no
 
     for finish in (True, False):
         sidecar = Slow()
-        engine = engine_of(ScriptedTarget(), sidecar, executor=YieldingExecutor(), finish_waves=finish)
+        engine = scripted_engine(ScriptedTarget(CALL), sidecar, executor=YieldingExecutor(), finish_waves=finish)
         completion = run(engine.generate(ask()))
         assert (completion.metrics.hint.wave_seconds is not None) is finish
         assert bool(sidecar.cancelled) is not finish
 
 
 def test_a_wave_that_failed_says_why() -> None:
-    sidecar = StubSidecar()
-    sidecar.ends, sidecar.report = True, WaveReport(0, 1, cancelled=False, error="OospecError: too long")
-    completion = asyncio.run(engine_of(ScriptedTarget(), sidecar).generate(ask()))
+    sidecar = ScriptedSidecar(ends=True, report=WaveReport(0, 1, cancelled=False, error="OospecError: too long"))
+    completion = asyncio.run(scripted_engine(ScriptedTarget(CALL), sidecar).generate(ask()))
     assert completion.metrics.hint.error == "OospecError: too long"

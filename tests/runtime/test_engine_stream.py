@@ -6,20 +6,12 @@ import asyncio
 
 import pytest
 
-from helpers.stubs import (
-    CALL,
-    HINT,
-    Run,
-    ScriptedTarget,
-    StubSidecar,
-    YieldingExecutor,
-    ask,
-    engine_of,
-)
+from helpers.stubs import CALL, HINT, Run, YieldingExecutor, ask
 from oospec_async.completion import Chunk, Completion
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
+from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 
 async def chunks_of(engine: Engine, request: Request) -> tuple[list[Chunk], Completion]:
@@ -32,9 +24,8 @@ async def chunks_of(engine: Engine, request: Request) -> tuple[list[Chunk], Comp
 
 @pytest.mark.parametrize("method", ["ar", "pld", "toolspec", "oospec"])
 def test_the_chunks_of_a_stream_add_up_to_its_completion_and_one_finishes_it(method: str, run: Run) -> None:
-    sidecar = StubSidecar()
-    sidecar.at_launch = HINT
-    engine = engine_of(ScriptedTarget(), sidecar, executor=YieldingExecutor(), method=method)
+    sidecar = ScriptedSidecar(HINT)
+    engine = scripted_engine(ScriptedTarget(CALL), sidecar, executor=YieldingExecutor(), method=method)
     chunks, completion = run(chunks_of(engine, ask()))
     assert sum((chunk.tokens for chunk in chunks), ()) == completion.tokens
     assert sum((chunk.sources for chunk in chunks), ()) == completion.sources
@@ -44,8 +35,8 @@ def test_the_chunks_of_a_stream_add_up_to_its_completion_and_one_finishes_it(met
 
 
 def test_a_stream_yields_a_chunk_before_the_next_round_ends(run: Run) -> None:
-    target = ScriptedTarget()
-    engine = engine_of(target, executor=YieldingExecutor(), method="ar")
+    target = ScriptedTarget(CALL)
+    engine = scripted_engine(target, executor=YieldingExecutor(), method="ar")
 
     async def rounds_at_chunks() -> list[int]:
         return [target.rounds async for item in engine.stream(ask()) if isinstance(item, Chunk)]
@@ -56,8 +47,8 @@ def test_a_stream_yields_a_chunk_before_the_next_round_ends(run: Run) -> None:
 
 @pytest.mark.parametrize("closing", [True, False], ids=["closed", "dropped"])
 def test_breaking_out_of_a_stream_cancels_its_wave_and_frees_the_engine(closing: bool, run: Run) -> None:
-    target, sidecar = ScriptedTarget(), StubSidecar()
-    engine = engine_of(target, sidecar, executor=YieldingExecutor())
+    target, sidecar = ScriptedTarget(CALL), ScriptedSidecar()
+    engine = scripted_engine(target, sidecar, executor=YieldingExecutor())
 
     async def break_out() -> None:
         stream = engine.stream(ask())
@@ -80,12 +71,12 @@ def test_a_stream_raises_what_its_request_raises(run: Run) -> None:
             pass
 
     with pytest.raises(OospecError, match="no sidecar"):
-        run(stream(engine_of(ScriptedTarget()), "oospec"))
+        run(stream(scripted_engine(ScriptedTarget(CALL)), "oospec"))
 
 
 def test_a_consumer_cancelled_in_mid_stream_leaves_the_engine_usable(run: Run) -> None:
-    sidecar = StubSidecar()
-    engine = engine_of(ScriptedTarget(), sidecar, executor=YieldingExecutor())
+    sidecar = ScriptedSidecar()
+    engine = scripted_engine(ScriptedTarget(CALL), sidecar, executor=YieldingExecutor())
 
     async def consume(begun: asyncio.Event) -> None:
         async for _ in engine.stream(ask()):

@@ -7,17 +7,7 @@ import threading
 
 import pytest
 
-from helpers.stubs import (
-    CALL,
-    Run,
-    ScriptedTarget,
-    StubSidecar,
-    YieldingExecutor,
-    ask,
-    call,
-    engine_of,
-    served,
-)
+from helpers.stubs import CALL, Run, YieldingExecutor, ask, call, served
 from oospec_async.completion import Completion
 from oospec_async.errors import OospecError
 from oospec_async.hints import CallHint, Hint
@@ -27,13 +17,14 @@ from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.ports import WaveReport
+from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 
 @pytest.mark.parametrize("method", ["ar", "oospec"])
 def test_requests_made_at_once_are_served_one_at_a_time_and_in_order(method: str, run: Run) -> None:
     cities = [f"City{n}" for n in range(5)]
-    target, sidecar = ScriptedTarget({city: call(city) for city in cities}), StubSidecar()
-    engine = engine_of(target, sidecar, executor=YieldingExecutor(), method=method)
+    target, sidecar = ScriptedTarget({city: call(city) for city in cities}), ScriptedSidecar()
+    engine = scripted_engine(target, sidecar, executor=YieldingExecutor(), method=method)
 
     async def all_at_once() -> list[Completion]:
         return await asyncio.gather(*(engine.generate(ask(city)) for city in cities))
@@ -47,8 +38,8 @@ def test_requests_made_at_once_are_served_one_at_a_time_and_in_order(method: str
 
 
 def test_each_request_gets_hints_for_itself_alone(run: Run) -> None:
-    target, sidecar = ScriptedTarget({"Paris?": call("Paris"), "Rome?": call("Rome")}), StubSidecar()
-    engine = engine_of(target, sidecar, method="hint")
+    target, sidecar = ScriptedTarget({"Paris?": call("Paris"), "Rome?": call("Rome")}), ScriptedSidecar()
+    engine = scripted_engine(target, sidecar, method="hint")
     stale = Hint((CallHint("get_weather", {"city": "Paris", "days": 3}),))
     target.before_verify = lambda round_: sidecar.publish(stale, Address(1))
     first = served(engine, ask("Paris?"))
@@ -60,8 +51,8 @@ def test_each_request_gets_hints_for_itself_alone(run: Run) -> None:
 
 def test_a_request_cancelled_at_any_step_frees_the_engine_and_its_wave(run: Run) -> None:
     for steps in range(12):
-        sidecar = StubSidecar()
-        engine = engine_of(ScriptedTarget(), sidecar, executor=YieldingExecutor())
+        sidecar = ScriptedSidecar()
+        engine = scripted_engine(ScriptedTarget(CALL), sidecar, executor=YieldingExecutor())
 
         async def cancel_after(steps: int = steps, engine: Engine = engine) -> str:
             task = asyncio.create_task(engine.generate(ask()))
@@ -79,7 +70,7 @@ def test_a_request_cancelled_at_any_step_frees_the_engine_and_its_wave(run: Run)
 
 def test_a_request_cancelled_while_it_waits_for_its_turn_is_not_served(run: Run) -> None:
     target = ScriptedTarget({"a": CALL, "b": CALL, "c": CALL})
-    engine = engine_of(target, executor=YieldingExecutor(), method="ar")
+    engine = scripted_engine(target, executor=YieldingExecutor(), method="ar")
 
     async def cancel_the_second() -> None:
         first, second, third = (asyncio.create_task(engine.generate(ask(name))) for name in "abc")
@@ -107,7 +98,7 @@ def test_a_cancelled_requests_forward_ends_before_the_next_request_begins(run: R
     target.before_verify = hold
     target.before_prefill = lambda: order.append(f"prefill {target.prompts[-1]}")
     executor = ThreadExecutor(Device("cpu"))
-    engine = engine_of(target, executor=executor, method="ar")
+    engine = scripted_engine(target, executor=executor, method="ar")
 
     async def cancel_in_mid_forward() -> str:
         first = asyncio.create_task(engine.generate(ask("a")))
@@ -129,8 +120,8 @@ def test_a_cancelled_requests_forward_ends_before_the_next_request_begins(run: R
 
 @pytest.mark.parametrize("where", ["prefill", "first verify", "later verify"])
 def test_a_target_that_raises_fails_that_request_alone_and_the_next_is_served(where: str, run: Run) -> None:
-    target, sidecar = ScriptedTarget(), StubSidecar()
-    engine = engine_of(target, sidecar)
+    target, sidecar = ScriptedTarget(CALL), ScriptedSidecar()
+    engine = scripted_engine(target, sidecar)
 
     def fail(round_: int = 0) -> None:
         if round_ == {"prefill": 0, "first verify": 1, "later verify": 3}[where]:
@@ -151,10 +142,10 @@ def test_a_target_that_raises_fails_that_request_alone_and_the_next_is_served(wh
 
 
 def test_a_sidecar_whose_wave_raises_changes_nothing(run: Run) -> None:
-    class Broken(StubSidecar):
+    class Broken(ScriptedSidecar):
         async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
             raise RuntimeError("against the contract")
 
-    completion = run(engine_of(ScriptedTarget(), Broken()).generate(ask()))
+    completion = run(scripted_engine(ScriptedTarget(CALL), Broken()).generate(ask()))
     assert completion.text == CALL
     assert completion.metrics.hint.wave_seconds is None

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from helpers import tiny
 from helpers.scripted import VOCABULARY
-from helpers.stubs import ScriptedTarget, StubSidecar, engine_of
 from oospec_async.decoding.forward import Step
 from oospec_async.errors import OospecError
 from oospec_async.recording.assemble import make_trace
@@ -23,6 +22,7 @@ from oospec_async.runtime.ports import WaveReport
 from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.target.tree_model import TreeModel
+from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 MODEL = tiny.random_model("qwen2", std=0.5)
 BEGINNING = list(range(40, 70))
@@ -99,7 +99,7 @@ class Notes(ScriptedTarget):
         return replace(super().prefill(prompt), reused=3 if reuse else 0)
 
 
-class Listens(StubSidecar):
+class Listens(ScriptedSidecar):
     def __init__(self) -> None:
         super().__init__()
         self.reuse: list[bool] = []
@@ -111,7 +111,7 @@ class Listens(StubSidecar):
 
 def test_the_engine_asks_for_reuse_within_a_method_only() -> None:
     target, sidecar = Notes(), Listens()
-    engine = Engine(replace(engine_of(target, sidecar).parts, reuse_prefix=True))
+    engine = Engine(replace(scripted_engine(target, sidecar).parts, reuse_prefix=True))
     for method in ("oospec", "oospec", "toolspec", "oospec", "oospec"):
         done = asyncio.run(engine.generate(tiny.request(), method))
         assert done.metrics.reused_tokens == (3 if target.reuse[-1] else 0)
@@ -123,7 +123,7 @@ def test_the_engine_asks_for_reuse_within_a_method_only() -> None:
 
 def test_without_the_setting_nothing_is_reused_and_a_trace_of_reused_prompts_is_refused() -> None:
     target = Notes()
-    engine = engine_of(target, Listens())
+    engine = scripted_engine(target, Listens())
     for _ in range(2):
         asyncio.run(engine.generate(tiny.request()))
     assert target.reuse == [False, False]

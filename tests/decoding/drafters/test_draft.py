@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from helpers import tiny
-from helpers.drafts import PROMPT
-from helpers.loop import setting, state_after
+from helpers.loop import setting
 from oospec_async.decoding.draft_chain import NO_CHAIN, Chain
 from oospec_async.decoding.drafters import DRAFTERS, drafters_of, needs_of
 from oospec_async.decoding.state import DecodeState
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
+from oospec_async.testing import state_after
+
+PROMPT = tiny.codec().encode("<|im_start|>assistant\n")
 
 
 def state(method: str = "draft", limit: int = 100, **more: VerifyCurve) -> DecodeState:
