@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 MARK = "OOSPEC_TEST_COMMAND"  # in the environment of whatever a command starts
 STUB = Path(__file__).parent.parent / "helpers" / "stub_worker.py"
 
@@ -88,14 +90,8 @@ def preloaded(folder: Path) -> Iterator[Preloaded]:
 
 def marked(mark: str) -> list[int]:
     """Living processes that carry a mark, wherever they were adopted."""
-    wanted, found = f"{MARK}={mark}".encode(), []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if wanted in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
+    everyone = psutil.process_iter(["environ"])
+    return [process.pid for process in everyone if (process.info["environ"] or {}).get(MARK) == mark]
 
 
 def _serve() -> None:

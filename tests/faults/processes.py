@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
+
+import psutil
 
 PATIENCE = 120  # seconds until a test that waits in vain fails
 
 
 def state(pid: int) -> str:
-    """One letter, as the kernel has it: ``T`` is stopped, ``Z`` and ``X`` are dead."""
+    """One of psutil's words; of one that is gone, ``dead``."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "X"
+        return str(psutil.Process(pid).status())
+    except psutil.NoSuchProcess:
+        return psutil.STATUS_DEAD
 
 
 def gone(pid: int) -> bool:
     """Whether no such process is left, or only a zombie that nobody has waited for."""
-    return state(pid) in "ZX"
+    return state(pid) in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 async def until(condition: Callable[[], object]) -> None:

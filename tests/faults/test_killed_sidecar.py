@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from faults.preloaded import MARK, STUB, marked
@@ -137,7 +138,7 @@ def test_a_sidecar_that_is_stopped_does_not_outlive_a_parent_that_is_killed(loop
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        asyncio.run(until(lambda: state(pid) == "T"))
+        asyncio.run(until(lambda: state(pid) == psutil.STATUS_STOPPED))
         parent.kill()
         parent.wait()
         asyncio.run(until(lambda: gone(pid)))

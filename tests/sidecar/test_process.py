@@ -6,9 +6,9 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from faults.processes import gone, until
@@ -43,19 +43,16 @@ def test_start_raises_the_reason_where_there_is_no_worker(
 
 
 def test_a_sidecar_that_was_never_started_can_be_closed_and_leaves_no_file_open(run: Run) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    before = psutil.Process().num_fds()
     sidecar = stub_sidecar("honest")
     run(sidecar.close())
     run(sidecar.close())
     del sidecar
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert psutil.Process().num_fds() == before
 
 
 def test_close_while_the_worker_starts_leaves_no_process(run: Run) -> None:
-    def children() -> set[str]:
-        return set(Path("/proc/self/task").joinpath(str(os.getpid()), "children").read_text().split())
-
-    before = children()
+    before = psutil.Process().children()
 
     async def close_early(turns: int) -> None:
         sidecar = stub_sidecar("honest")
@@ -69,7 +66,7 @@ def test_close_while_the_worker_starts_leaves_no_process(run: Run) -> None:
     async def close_after_every_turn() -> None:
         for turns in range(5):
             await close_early(turns)
-        await until(lambda: all(gone(int(pid)) for pid in children() - before))
+        await until(lambda: all(gone(child.pid) for child in psutil.Process().children() if child not in before))
 
     run(close_after_every_turn())
 

@@ -15,6 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from helpers import bench, tiny
@@ -75,7 +76,7 @@ def requests(folder: Path) -> list[Request]:
 
 
 def children(pid: int) -> list[int]:
-    return [int(n) for task in Path(f"/proc/{pid}/task").iterdir() for n in (task / "children").read_text().split()]
+    return [child.pid for child in psutil.Process(pid).children()]
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,11 @@
-"""What a process and its descendants hold: memory, open files, threads. Read from ``/proc``."""
+"""What a process and its descendants hold: memory, open files, threads."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+
+import psutil
 
 
 @dataclass(frozen=True)
@@ -24,44 +25,28 @@ class Footprint:
 
 def footprint() -> Footprint:
     """Of this process and its living descendants, in sessions of their own or not."""
-    own, below = os.getpid(), descendants(os.getpid())
-    everyone = [own, *below]
-    return Footprint(
-        rss=sum(_status(pid, "VmRSS") for pid in everyone) * 1024,
-        own_rss=_status(own, "VmRSS") * 1024,
-        files=sum(_files(pid) for pid in everyone),
-        threads=sum(_status(pid, "Threads") for pid in everyone),
-        processes=len(below),
-    )
+    below = descendants(os.getpid())
+    held = [_held(pid) for pid in (os.getpid(), *below)]
+    rss, files, threads = map(sum, zip(*held, strict=True))
+    return Footprint(rss, held[0][0], files, threads, len(below))
 
 
 def descendants(root: int) -> list[int]:
     """Living processes below one; zombies are none."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, parent = path.read_text().rpartition(")")[2].split()[:2]
-        except OSError:  # it has just ended
-            continue
-        if state not in "ZX":
-            parents[int(path.parent.name)] = int(parent)
-    found, level = list[int](), {root}
-    while level:
-        level = {pid for pid, parent in parents.items() if parent in level}
-        found += level
-    return sorted(found)
+    return [child.pid for child in psutil.Process(root).children(recursive=True) if _lives(child)]
 
 
-def _status(pid: int, field: str) -> int:
+def _lives(process: psutil.Process) -> bool:
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(f"{field}:")), 0)
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
-def _files(pid: int) -> int:
+def _held(pid: int) -> tuple[int, int, int]:
+    """Resident bytes, open files, threads; nothing of one that has just ended."""
     try:
-        return len(os.listdir(f"/proc/{pid}/fd"))
-    except OSError:
-        return 0
+        process = psutil.Process(pid)
+        return process.memory_info().rss, process.num_fds(), process.num_threads()
+    except psutil.Error:
+        return 0, 0, 0
