@@ -16,8 +16,8 @@ from oospec_async.request import Request, read_requests
 EXAMPLES = Path(__file__).parent.parent / "examples" / "requests.jsonl"
 
 
-def raw(**fields: Any) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": "Hi"}], **fields}
+def raw(content: str = "Hi", **fields: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": content}], **fields}
 
 
 @pytest.fixture
@@ -30,21 +30,18 @@ def test_requests_without_an_id_are_named_by_file_and_line(path: Path) -> None:
     assert [request.id for request in read_requests(path)] == ["first", "requests-4"]
 
 
-def test_text_beyond_ascii_survives(path: Path) -> None:
-    text = "Wie warm ist es in Köln? 天气 ☂ a\u2028b\u2029c\x85d"
-    row = raw(messages=[{"role": "user", "content": text}])
-    path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
-    (request,) = read_requests(path)
-    assert request.messages[0].content == text
+TEXT = "Wie warm ist es in Köln? 天气 ☂ a\u2028b\u2029c\x85d"
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", [True, False])
-def test_line_ends_and_byte_order_marks_do_not_matter(path: Path, start: str, end: str, last: bool) -> None:
-    lines = [json.dumps(raw(id="a")), json.dumps(raw(id="b"))]
+def test_text_survives_and_line_ends_and_byte_order_marks_do_not_matter(
+    path: Path, start: str, end: str, last: bool
+) -> None:
+    lines = [json.dumps(raw(TEXT, id=name), ensure_ascii=False) for name in ("a", "b")]
     path.write_bytes((start + end.join(lines) + end * last).encode())
-    assert [request.id for request in read_requests(path)] == ["a", "b"]
+    assert [(request.id, request.messages[0].content) for request in read_requests(path)] == [("a", TEXT), ("b", TEXT)]
 
 
 @pytest.mark.parametrize("content", ["", "\n \n", "\ufeff", "\r\n"])

@@ -18,35 +18,19 @@ def tool(parameters: Any = None, name: str = "look_up") -> dict[str, Any]:
     return {"name": name, "description": "Look something up.", "parameters": parameters}
 
 
-@pytest.mark.parametrize(
-    ("declared", "kind"),
-    [
-        ("string", "string"),
-        ("String", "string"),
-        ("str", "string"),
-        ("integer", "integer"),
-        ("long", "integer"),
-        ("float", "number"),
-        ("double", "number"),
-        ("Boolean", "boolean"),
-        ("array", "array"),
-        ("tuple", "array"),
-        ("ArrayList", "array"),
-        ("list(str)", "array"),
-        ("list[dict]", "array"),
-        ("dict", "object"),
-        ("HashMap", "object"),
-        ("any", "any"),
-        ("", "any"),
-        ("no such type", "any"),
-        (["string", "null"], "string"),
-        (["string", "integer"], "any"),
-        ([["string"]], "any"),
-        (None, "any"),
-        (7, "any"),
-    ],
-)
-def test_kinds_are_read_off_whatever_a_schema_calls_its_types(declared: Any, kind: str) -> None:
+KINDS: dict[str, list[Any]] = {
+    "string": ["string", "String", "str", ["string", "null"]],
+    "integer": ["integer", "long"],
+    "number": ["float", "double"],
+    "boolean": ["Boolean"],
+    "array": ["array", "tuple", "ArrayList", "list(str)", "list[dict]"],
+    "object": ["dict", "HashMap"],
+    "any": ["any", "", "no such type", ["string", "integer"], [["string"]], None, 7, {}],
+}
+
+
+@pytest.mark.parametrize(("kind", "declared"), [(kind, each) for kind, names in KINDS.items() for each in names])
+def test_kinds_are_read_off_whatever_a_schema_calls_its_types(kind: str, declared: Any) -> None:
     assert kind_of({"type": declared}) == kind
 
 
@@ -55,50 +39,38 @@ def test_a_schema_without_a_type_is_of_any_kind(schema: Any) -> None:
     assert kind_of(schema) == "any"
 
 
+def slots(**parameters: Any) -> list[tuple[str, bool]]:
+    """Names of a tool's slots, and whether each is required."""
+    return [(slot.name, slot.required) for slot in Tool.model_validate(tool(parameters)).slots]
+
+
 def test_slots_follow_the_schema_and_keep_what_it_says() -> None:
-    schema = {
-        "type": "dict",
-        "properties": {
-            "size": {"type": "float", "description": "In m²."},
-            "colour": {"type": "string", "enum": ["rot", "grün"]},
-            "anything": {"type": "any"},
-        },
-        "required": ["colour"],
+    properties = {
+        "size": {"type": "float", "description": "In m²."},
+        "colour": {"type": "string", "enum": ["rot", "grün"]},
+        "anything": {"type": "any"},
     }
-    slots = Tool.model_validate(tool(schema)).slots
-    assert [(s.name, s.kind, s.required, s.enum) for s in slots] == [
+    found = Tool.model_validate(tool({"type": "dict", "properties": properties, "required": ["colour"]})).slots
+    assert [(s.name, s.kind, s.required, s.enum) for s in found] == [
         ("size", "number", False, []),
         ("colour", "string", True, ["rot", "grün"]),
         ("anything", "any", False, []),
     ]
-    assert slots[0].description == "In m²."
-
-
-@pytest.mark.parametrize("parameters", [None, {}, {"type": "dict"}, {"type": "object", "properties": {}}])
-def test_a_tool_may_have_no_parameters(parameters: Any) -> None:
-    assert Tool.model_validate(tool(parameters)).slots == ()
-    assert Tool.model_validate({"name": "look_up"}).slots == ()
-
-
-def test_without_required_nothing_is_required() -> None:
-    (slot,) = Tool.model_validate(tool({"properties": {"a": {"type": "string"}}})).slots
-    assert not slot.required
+    assert found[0].description == "In m²."
 
 
 @pytest.mark.parametrize("required", ["a", {"a": True}, True, ["a", 1], [["a"]], None])
 def test_a_required_that_is_no_list_of_names_requires_nothing(required: Any) -> None:
-    (slot,) = Tool.model_validate(tool({"properties": {"a": {"type": "string"}}, "required": required})).slots
-    assert not slot.required
+    assert slots(properties={"a": {}}, required=required) == slots(properties={"a": {}}) == [("a", False)]
 
 
 def test_a_required_name_that_is_no_property_is_not_a_slot() -> None:
-    slots = Tool.model_validate(tool({"properties": {"a": {}}, "required": ["a", "b"]})).slots
-    assert [s.name for s in slots] == ["a"]
+    assert slots(properties={"a": {}}, required=["a", "b"]) == [("a", True)]
 
 
-@pytest.mark.parametrize("properties", [["a"], "a", 3, None])
+@pytest.mark.parametrize("properties", [["a"], "a", 3, None, {}])
 def test_properties_that_are_no_object_have_no_slots(properties: Any) -> None:
-    assert Tool.model_validate(tool({"properties": properties, "required": ["a"]})).slots == ()
+    assert slots(properties=properties, required=["a"]) == []
 
 
 @pytest.mark.parametrize("schema", ["string", None, ["string"], {"enum": "red", "description": 5, "type": {}}])
@@ -121,9 +93,11 @@ def test_tools_are_taken_wrapped_and_bare_and_found_by_name() -> None:
 
 
 def test_null_stands_for_absent() -> None:
-    request = parse_request(raw(tools=None, stop=None), "here")
-    assert (request.tools, request.stop, request.tools_in_prompt) == ((), (), False)
-    assert Tool.model_validate({"name": "n", "description": None, "parameters": None}).description == ""
+    request = parse_request(raw(tools=None, stop=None, chat_template_kwargs=None), "here")
+    assert request == parse_request(raw(), "here")
+    assert (request.tools, request.stop, request.chat_template_kwargs) == ((), (), {})
+    for one in (Tool.model_validate({"name": "n", "description": None, "parameters": None}), Tool(name="n")):
+        assert (one.description, one.slots) == ("", ())
 
 
 def test_messages_keep_what_a_template_may_want_and_extra_fields_are_ignored() -> None:
@@ -165,5 +139,4 @@ def test_an_error_names_the_place_and_the_field(value: Any, expected: str) -> No
 
 @pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])
 def test_the_limit_may_have_any_of_its_usual_names(name: str) -> None:
-    raw = {"messages": [{"role": "user", "content": "hi"}], name: 9}
-    assert parse_request(raw, "here").max_new_tokens == 9
+    assert parse_request(raw(**{name: 9}), "here").max_new_tokens == 9

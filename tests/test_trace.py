@@ -6,7 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,16 +95,22 @@ def written(raw: Json, path: Path) -> Path:
     return path
 
 
-def test_a_whole_trace_is_read(tmp_path: Path) -> None:
-    trace = read_trace(written(good(), tmp_path / "t.json"))
-    assert trace == Trace.model_validate(good())
-    assert check_trace(tmp_path / "t.json") == []
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "t.json"
+
+
+def test_a_whole_trace_is_read_and_known_by_its_content(file: Path) -> None:
+    trace = Trace.model_validate(good())
+    assert read_trace(written(good(), file)) == trace
+    assert check_trace(file) == []
+    file.write_bytes(gzip.compress(json.dumps(good()).encode()))
+    assert read_trace(file) == trace
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
 def test_what_is_written_is_read_again_and_the_same_trace_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
-    trace = Trace.model_validate(good())
-    path = tmp_path / name
+    trace, path = Trace.model_validate(good()), tmp_path / name
     write_trace(trace, path)
     first = path.read_bytes()
     assert first.startswith(b"\x1f\x8b") is name.endswith(".gz")
@@ -113,134 +119,106 @@ def test_what_is_written_is_read_again_and_the_same_trace_gives_the_same_bytes(n
     assert path.read_bytes() == first
 
 
-def test_a_gzipped_trace_is_known_by_its_content(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    path.write_bytes(gzip.compress(json.dumps(good()).encode()))
-    assert len(read_trace(path).requests) == 2
-
-
-def test_a_written_trace_has_a_line_a_request(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    write_trace(Trace.model_validate(good()), path)
-    lines = path.read_text().splitlines()
+def test_a_written_trace_has_a_line_a_request(file: Path) -> None:
+    write_trace(Trace.model_validate(good()), file)
+    lines = file.read_text().splitlines()
     assert [json.loads(line.rstrip(","))["request"] for line in lines if line.startswith('{"request"')] == ["a", "b"]
 
 
-Change = Callable[[Json], object]
-
-
-def put(*path: str | int, to: Json) -> Change:
-    """Set one field."""
-
-    def change(raw: Json) -> None:
-        for step in path[:-1]:
-            raw = raw[step]
-        raw[path[-1]] = to
-
-    return change
-
-
-def drop(*path: str | int) -> Change:
-    def change(raw: Json) -> None:
-        for step in path[:-1]:
-            raw = raw[step]
-        del raw[path[-1]]
-
-    return change
-
-
-A = ("requests", 0)
-NAN = float("nan")
-WRONG: dict[str, tuple[Change, str]] = {
-    # field by field
-    "version": (put("format", to="oospec-trace/9"), "format: Input should be 'oospec-trace/1', not 'oospec-trace/9'"),
-    "no format": (put("format", to=None), "format: Input should be 'oospec-trace/1', not None"),
-    "unknown field": (put("extra", to=1), "extra: unknown"),
-    "missing field": (drop("requests", 0, "prompt_tokens"), "requests.0.prompt_tokens: missing"),
-    "no timing": (drop("timing"), "timing: missing"),
-    "negative time": (put("timing", "host", 0, "seconds", to=-1), "timing.host.0.seconds"),
-    "nan": (put("timing", "target_verify", 0, "seconds", to=NAN), "timing.target_verify.0.seconds"),
-    "infinite": (put(*A, "rounds", 0, "start", to=float("inf")), "requests.0.rounds.0.start"),
-    "nan curve": (put("provenance", "curve", 1, 1, to=NAN), "provenance.curve.1.1"),
-    "free curve": (put("provenance", "curve", 1, 1, to=0), "provenance.curve.1.1"),
-    "text for a number": (put(*A, "before", to="soon"), "requests.0.before"),
-    "negative arrival": (put(*A, "arrival", to=-0.5), "requests.0.arrival"),
-    "endless time": (put("timing", "host", 0, "seconds", to=1e12), "timing.host.0.seconds: Input should be less than"),
-    "late arrival": (put(*A, "arrival", to=1e300), "requests.0.arrival: Input should be less than"),
-    "early wave": (put(*A, "wave", "start", to=-1e10), "requests.0.wave.start: Input should be greater than"),
-    "endless round": (put(*A, "rounds", 0, "start", to=1e10), "requests.0.rounds.0.start"),
-    "endless output": (put("requests", 1, "output_tokens", to=10**9), "requests.1.output_tokens"),
-    "count": (put("timing", "target_verify", 0, "context", to=10**18), "timing.target_verify.0.context"),
-    "bytes": (put(*A, "publishes", 0, "bytes", to=10**30), "requests.0.publishes.0.bytes"),
-    "endless curve": (put("provenance", "curve", 1, 1, to=1e9), "provenance.curve.1.1"),
-    "early hint": (put(*A, "publishes", 0, "seconds", to=-0.5), "requests.0.publishes.0.seconds"),
-    "version zero": (put(*A, "publishes", 0, "version", to=0), "requests.0.publishes.0.version"),
-    "negative count": (put(*A, "profiles", 0, "drafted", 2, to=-1), "requests.0.profiles.0.drafted.2"),
-    "kind of step": (put(*A, "wave", "steps", 0, "kind", to="nap"), "requests.0.wave.steps.0.kind"),
-    "requests no list": (put("requests", to={}), "requests: a list"),
-    # fields together
-    "part": (drop("provenance", "parts", "hints"), "provenance.parts: 'hints'"),
-    "empty curve": (put("provenance", "curve", to=[]), "provenance.curve: should not be empty"),
-    "unordered curve": (put("provenance", "curve", to=[[8, 1], [1, 1]]), "provenance.curve: tree sizes"),
-    "no requests": (lambda raw: raw["requests"].clear(), "requests: should not be empty"),
-    "twice": (put("requests", 1, "request", to="a"), "requests.1: 'a' by 'oospec' is there twice"),
-    "unknown request": (put("timing", "sidecar_step", 0, "request", to="z"), "timing.sidecar_step.0.request: 'z'"),
-    "versions": (put(*A, "publishes", 1, "version", to=1), "requests.0.publishes.1.version"),
-    "hints backwards": (put(*A, "publishes", 1, "seconds", to=0.1), "requests.0.publishes.1.seconds"),
-    "wave version": (put(*A, "wave", "steps", 1, "publishes", to=2), "requests.0.wave.steps.1.publishes"),
-    "wave version twice": (put(*A, "wave", "steps", 1, "publishes", to=1), "requests.0.wave.steps.1.publishes"),
-    "wave is silent": (put(*A, "wave", "steps", 2, "publishes", to=None), "requests.0.wave.steps: none publishes"),
-    "wave time": (put(*A, "publishes", 1, "seconds", to=1.4), "requests.0.wave.steps.2.publishes"),
-    "two prefills": (put(*A, "wave", "steps", 1, "kind", to="prefill"), "requests.0.wave.steps.1.kind"),
-    "no prefill": (put(*A, "wave", "steps", 0, "kind", to="step"), "requests.0.wave.steps.0.kind"),
-    "no branches": (put(*A, "wave", "steps", 1, "branches", to=0), "requests.0.wave.steps.1.branches"),
-    "profile versions": (put(*A, "profiles", 2, "version", to=2), "requests.0.profiles: of versions [0, 1, 2]"),
-    "no plain profile": (drop(*A, "profiles", 0), "requests.0.profiles: of versions [1, 3]"),
-    "short profile": (drop(*A, "profiles", 1, "drafted", 4), "requests.0.profiles.1.drafted: 4 entries"),
-    "long profile": (lambda raw: raw["requests"][0]["profiles"][2]["accepted"].append(0), "profiles.2.accepted: 6"),
-    "more accepted": (put(*A, "profiles", 0, "accepted", 4, to=1), "requests.0.profiles.0.accepted.4: 1 of 0"),
-    "past the end": (put(*A, "profiles", 2, "accepted", 4, to=1), "requests.0.profiles.2.accepted.4: 1 accepted"),
-    "position": (put(*A, "rounds", 1, "position", to=2), "requests.0.rounds.1.position: 2; 3 tokens"),
-    "committed": (put(*A, "rounds", 0, "committed", to=3), "requests.0.rounds.0.committed: 3"),
-    "accepted": (put(*A, "rounds", 0, "tokens", to=1), "requests.0.rounds.0.accepted: 1 of 0"),
-    "rounds backwards": (put(*A, "rounds", 1, "start", to=1.1), "requests.0.rounds.1.start: 1.1"),
-    "hint backwards": (put(*A, "rounds", 1, "hint_version", to=0), "requests.0.rounds.1.hint_version: 0 after 1"),
-    "hint unknown": (put(*A, "rounds", 0, "hint_version", to=2), "requests.0.rounds.0.hint_version: 2 is not"),
-    "hint from the future": (put(*A, "rounds", 0, "hint_version", to=3), "requests.0.rounds.0.hint_version: 3 is pub"),
-    "too few rounds": (drop(*A, "rounds", 1), "requests.0.rounds: commit 3 tokens"),
-    "profile and round": (put(*A, "profiles", 1, "drafted", 0, to=3), "requests.0.rounds.0.tokens: 2 drafted"),
-}
-
-
-@pytest.mark.parametrize("name", list(WRONG))
-def test_what_is_wrong_is_named_by_file_and_field_in_one_line(name: str, tmp_path: Path) -> None:
-    change, expected = WRONG[name]
-    raw = good()
-    change(raw)
-    path = written(raw, tmp_path / "t.json")
+def refused(field: str, value: Json, file: Path) -> list[str]:
+    """What a check says of a trace with another value there (...: with none), which a reader refuses in one line."""
+    raw = inner = good()
+    *steps, last = [int(step) if step.isdigit() else step for step in field.split(".")]
+    for step in steps:
+        inner = inner[step]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
     with pytest.raises(OospecError) as error:
-        read_trace(path)
-    assert str(error.value).startswith(f"{path}: ")
-    assert "\n" not in str(error.value)
-    lines = check_trace(path)
-    assert any(expected in line for line in lines), lines
-    assert all(line.startswith(f"{path}: ") and "\n" not in line for line in lines)
+        read_trace(written(raw, file))
+    lines = check_trace(file)
+    assert all(line.startswith(f"{file}: ") and "\n" not in line for line in [str(error.value), *lines])
+    return [line.removeprefix(f"{file}: ") for line in lines]
 
 
-def test_what_is_wrong_within_a_request_tells_which(tmp_path: Path) -> None:
+def fields(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
+    """Everything in a trace, by its path."""
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        yield f"{path}{key}", each
+        if isinstance(each, dict | list):
+            yield from fields(each, f"{path}{key}.")
+
+
+FAR = [float("nan"), float("inf"), -1e10, 1e13, 10**400, "soon", {}, []]
+
+
+def test_no_field_takes_what_no_run_has(file: Path) -> None:
+    """Times and counts far off, values of another kind, fields that nobody knows; and each is named."""
+    for field, value in fields(good()):
+        wrong = FAR if isinstance(value, int | float) else [3, {}, []] if isinstance(value, str) else [7, "soon"]
+        for each in wrong:
+            assert any(line.startswith(field) for line in refused(field, each, file)), (field, each)
+        if isinstance(value, dict) and not field.endswith(("parts", "software")):
+            assert refused(f"{field}.more", 1, file)[0].startswith(f"{field}.more: unknown; remove it")
+
+
+@pytest.mark.parametrize(("field", "value", "said"), [
+    ("format", "oospec-trace/9", "format: Input should be 'oospec-trace/1', not 'oospec-trace/9'"),
+    ("format", None, "format: Input should be 'oospec-trace/1', not None"),
+    ("extra", 1, "extra: unknown"),
+    ("requests.0.prompt_tokens", ..., "requests.0.prompt_tokens: missing"),
+    ("timing", ..., "timing: missing"),
+    ("provenance.curve.1.1", 0, "provenance.curve.1.1: Input should be greater than 0"),
+    ("timing.host.0.seconds", -1e-9, "timing.host.0.seconds: Input should be greater"),
+    ("requests.0.publishes.0.seconds", -0.5, "requests.0.publishes.0.seconds: Input should be"),
+    ("requests.0.publishes.0.version", 0, "requests.0.publishes.0.version: Input should be"),
+    ("provenance.parts.hints", ..., "provenance.parts: 'hints'"),
+    ("provenance.curve", [], "provenance.curve: should not be empty"),
+    ("provenance.curve", [[8, 1], [1, 1]], "provenance.curve: tree sizes"),
+    ("requests", [], "requests: should not be empty"),
+    ("requests.1.request", "a", "requests.1: 'a' by 'oospec' is there twice"),
+    ("timing.sidecar_step.0.request", "z", "timing.sidecar_step.0.request: 'z'"),
+    ("requests.0.publishes.1.version", 1, "requests.0.publishes.1.version"),
+    ("requests.0.publishes.1.seconds", 0.1, "requests.0.publishes.1.seconds"),
+    ("requests.0.wave.steps.1.publishes", 2, "requests.0.wave.steps.1.publishes"),
+    ("requests.0.wave.steps.1.publishes", 1, "requests.0.wave.steps.1.publishes"),
+    ("requests.0.wave.steps.2.publishes", None, "requests.0.wave.steps: none publishes"),
+    ("requests.0.publishes.1.seconds", 1.4, "requests.0.wave.steps.2.publishes"),
+    ("requests.0.wave.steps.1.kind", "prefill", "requests.0.wave.steps.1.kind"),
+    ("requests.0.wave.steps.0.kind", "step", "requests.0.wave.steps.0.kind"),
+    ("requests.0.wave.steps.1.branches", 0, "requests.0.wave.steps.1.branches"),
+    ("requests.0.profiles.2.version", 2, "requests.0.profiles: of versions [0, 1, 2]"),
+    ("requests.0.profiles.0", ..., "requests.0.profiles: of versions [1, 3]"),
+    ("requests.0.profiles.1.drafted.4", ..., "requests.0.profiles.1.drafted: 4 entries"),
+    ("requests.0.profiles.2.accepted", [4, 3, 2, 1, 0, 0], "requests.0.profiles.2.accepted: 6 entries"),
+    ("requests.0.profiles.0.accepted.4", 1, "requests.0.profiles.0.accepted.4: 1 of 0"),
+    ("requests.0.profiles.2.accepted.4", 1, "requests.0.profiles.2.accepted.4: 1 accepted"),
+    ("requests.0.rounds.1.position", 2, "requests.0.rounds.1.position: 2; 3 tokens"),
+    ("requests.0.rounds.0.committed", 3, "requests.0.rounds.0.committed: 3"),
+    ("requests.0.rounds.0.tokens", 1, "requests.0.rounds.0.accepted: 1 of 0"),
+    ("requests.0.rounds.1.start", 1.1, "requests.0.rounds.1.start: 1.1"),
+    ("requests.0.rounds.1.hint_version", 0, "requests.0.rounds.1.hint_version: 0 after 1"),
+    ("requests.0.rounds.0.hint_version", 2, "requests.0.rounds.0.hint_version: 2 is not"),
+    ("requests.0.rounds.0.hint_version", 3, "requests.0.rounds.0.hint_version: 3 is pub"),
+    ("requests.0.rounds.1", ..., "requests.0.rounds: commit 3 tokens"),
+    ("requests.0.profiles.1.drafted.0", 3, "requests.0.rounds.0.tokens: 2 drafted"),
+])  # fmt: skip
+def test_what_is_wrong_is_named_by_its_field(field: str, value: Json, said: str, file: Path) -> None:
+    lines = refused(field, value, file)
+    assert any(line.startswith(said) for line in lines), lines
+
+
+def test_what_is_wrong_within_a_request_tells_which(file: Path) -> None:
+    assert refused("requests.0.rounds.0.committed", 3, file)[0].endswith("(request 'a', oospec)")
+
+
+def test_everything_that_is_wrong_is_told_by_a_check_and_counted_by_a_reader(file: Path) -> None:
     raw = good()
-    raw["requests"][0]["rounds"][0]["committed"] = 3
-    assert check_trace(written(raw, tmp_path / "t.json"))[0].endswith("(request 'a', oospec)")
-
-
-def test_everything_that_is_wrong_is_told_by_a_check_and_counted_by_a_reader(tmp_path: Path) -> None:
-    raw = good()
-    raw["timing"]["target_verify"][0]["request"] = "z"
-    raw["timing"]["host"][0]["request"] = "z"
-    path = written(raw, tmp_path / "t.json")
-    assert len(check_trace(path)) == 2
+    raw["timing"]["target_verify"][0]["request"] = raw["timing"]["host"][0]["request"] = "z"
+    assert len(check_trace(written(raw, file))) == 2
     with pytest.raises(OospecError, match=r"target_verify.*and 1 more"):
-        read_trace(path)
+        read_trace(file)
 
 
 @pytest.mark.parametrize(
@@ -248,32 +226,30 @@ def test_everything_that_is_wrong_is_told_by_a_check_and_counted_by_a_reader(tmp
     [
         (b"{oops", "not JSON"),
         (b"", "not JSON"),
-        (b"[]", "an object"),
-        (b'"text"', "an object"),
+        (b"[]", "a trace (oospec-trace/1), an object with provenance, timing and requests, is expected, not list"),
+        (b'"text"', "a trace (oospec-trace/1), an object with provenance, timing and requests, is expected, not 'te"),
         (b"\xff\xfe", "not JSON"),
         (b"\x1f\x8bbroken", "damaged gzip"),
         (gzip.compress(b"{}")[:-6], "damaged gzip"),
     ],
 )
-def test_what_is_no_trace_is_refused_in_one_line(data: bytes, expected: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    path.write_bytes(data)
+def test_what_is_no_trace_is_refused_in_one_line(data: bytes, expected: str, file: Path) -> None:
+    file.write_bytes(data)
     with pytest.raises(OospecError) as error:
-        read_trace(path)
-    assert str(error.value).startswith(f"{path}: ")
-    assert expected in str(error.value)
-    assert "\n" not in str(error.value)
+        read_trace(file)
+    (line,) = str(error.value).splitlines()
+    assert line.startswith(f"{file}: {expected}")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "no.json", tmp_path):
+def test_a_file_that_is_not_there_is_named(file: Path) -> None:
+    for path in (file, file.parent):
         for read in (read_trace, check_trace):
             with pytest.raises(OospecError, match=str(path)):
                 read(path)
 
 
-def test_reading_a_trace_imports_neither_torch_nor_transformers(tmp_path: Path) -> None:
-    path = written(good(), tmp_path / "t.json")
+def test_reading_a_trace_imports_neither_torch_nor_transformers(file: Path) -> None:
+    path = written(good(), file)
     code = (
         "import sys; from pathlib import Path; from oospec_async.trace import read_trace; "
         f"read_trace(Path({str(path)!r})); print(sorted({{'torch', 'transformers', 'numpy'}} & set(sys.modules)))"
