@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,11 @@ from oospec_async.errors import OospecError
 from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.manifest import manifest_path, write_manifest
-from oospec_async.training.stage import check_output, read_lines, resumed
+from oospec_async.training.stage import Growing, check_output, read_lines
+
+
+def growing(out: Path, *needed: str) -> AbstractContextManager[object]:
+    return Growing(out, "stage", {}, [], needed, lambda rows: {}).opened()
 
 
 @pytest.mark.parametrize(
@@ -21,7 +26,7 @@ from oospec_async.training.stage import check_output, read_lines, resumed
 def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text(text)
-    with pytest.raises(OospecError, match=f"out.jsonl{reason}"), resumed(path):
+    with pytest.raises(OospecError, match=f"out.jsonl{reason}"), growing(path):
         pass
     assert path.read_text() == text
 
@@ -32,7 +37,7 @@ def test_a_file_of_another_stage_is_refused_and_stays(tmp_path: Path) -> None:
     before = path.read_bytes()
     with (
         pytest.raises(OospecError, match=r"out.jsonl:2: ok: missing; this file is not of this stage; name another"),
-        resumed(path, "id", "ok"),
+        growing(path, "id", "ok"),
     ):
         pass
     assert path.read_bytes() == before
@@ -42,7 +47,7 @@ def test_a_file_that_was_begun_and_failed_before_its_first_line_is_removed(tmp_p
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     old.write_text("")
     for path in (old, new):
-        with pytest.raises(KeyboardInterrupt), resumed(path):
+        with pytest.raises(KeyboardInterrupt), growing(path):
             raise KeyboardInterrupt
     assert old.exists()
     assert not new.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.progress import Progress
 
 from helpers.training import SEAL, asking, function, read_back, seal_tools, write_rows
 from oospec_async.errors import OospecError
+from oospec_async.files.journal import Journal
 from oospec_async.training.data.decontaminate import Evaluation
 from oospec_async.training.data.writing.drawing import Drawing, Message, mentions
 from oospec_async.training.data.writing.phrases import Phrases
@@ -28,7 +30,7 @@ from oospec_async.training.data.writing.synthesise import (
     write_batches,
 )
 from oospec_async.training.data.writing.widen import EXTRAS
-from oospec_async.training.stage import resumed
+from oospec_async.training.stage import Growing
 
 
 @pytest.fixture
@@ -118,6 +120,10 @@ def test_broken_messages_are_marked(drawing: Drawing) -> None:
     assert not message_row(task, Message("", True))["ok"]
 
 
+def growing(out: Path) -> AbstractContextManager[tuple[Journal[dict[str, Any]], Progress]]:
+    return Growing(out, "stage", {}, [], [], lambda rows: {}).opened()
+
+
 class Echo:
     """Says what it was told, in order; dies when told to."""
 
@@ -133,12 +139,12 @@ class Echo:
 
 def test_a_file_that_was_interrupted_ends_up_the_same(tmp_path: Path, drawing: Drawing) -> None:
     once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
-    with resumed(once) as journal:
+    with growing(once) as (journal, _):
         write_batches(drawing, Echo(), journal, 3 * BATCH + 5, 1, Progress())
-    with resumed(twice) as journal, pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), growing(twice) as (journal, _):
         write_batches(drawing, Echo(dies_at=2), journal, 3 * BATCH + 5, 1, Progress())
     twice.write_bytes(twice.read_bytes()[:-900])
-    with resumed(twice) as journal:
+    with growing(twice) as (journal, _):
         write_batches(drawing, Echo(), journal, 3 * BATCH + 5, 1, Progress())
     assert once.read_bytes() == twice.read_bytes()
     rows = read_back(once)

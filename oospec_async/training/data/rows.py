@@ -22,8 +22,7 @@ from oospec_async.training.data.readers.base import Notes, Object, needed, refer
 from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.splits import Split, common_split, split_of
 from oospec_async.training.data.training_rows import Kind, Taught
-from oospec_async.training.manifest import write_manifest
-from oospec_async.training.stage import check_output, progress, read_lines, write_lines
+from oospec_async.training.stage import check_output, progress, read_lines, write_output
 from oospec_async.training.teach.reply import Key, key_of
 
 Call = tuple[str, Mapping[str, Json]]
@@ -174,9 +173,8 @@ def rows_file(requests: Sequence[Path], calls: Sequence[Path], evaluation: Seque
             seen.add(row.data["id"])
             line = maker.made(row.data, row.where)
             made += [] if line is None else [line]
-    write_lines(out, made)
     counts = _counts(made)
-    write_manifest(out, "rows", {"eval": list(evaluation)}, [*requests, *calls, *files], counts, notes)
+    write_output(out, made, "rows", {"eval": list(evaluation)}, [*requests, *calls, *files], counts, notes)
     return [*(f"note: {text}" for text in notes.lines()), *(f"{name}: {count}" for name, count in counts.items())]
 
 

@@ -12,8 +12,7 @@ from oospec_async.training.data.decontaminate import Cleaner, Evaluation
 from oospec_async.training.data.readers import FORMATS
 from oospec_async.training.data.readers.base import Ids, Notes, Object, check_gold
 from oospec_async.training.data.readers.source import read_rows, stem
-from oospec_async.training.manifest import write_manifest
-from oospec_async.training.stage import check_output, progress, write_lines
+from oospec_async.training.stage import check_output, progress, write_output
 
 
 def parse_source(text: str) -> tuple[str, Path]:
@@ -68,13 +67,12 @@ def sources_file(train: Sequence[str], evaluation: Sequence[str], out: Path) -> 
     ids = Ids(notes)
     made = [{**row, "id": ids.unique(row["id"], where)} for where, row in kept]
     made += [{**row, "id": ids.unique(row["id"], where), "split": "eval"} for where, row in evaluated]
-    write_lines(out, made)
     counts: dict[str, Json] = {f"training requests of {name}": n for name, n in _by_source(kept).items()}
     counts |= {f"evaluation requests of {name}": n for name, n in _by_source(evaluated).items()}
     said = [f"{name}: {count}" for name, count in counts.items()]
     counts["functions removed for an evaluation set"] = sorted(cleaner.removed)
     files = [path for source in (*to_train, *to_evaluate) for path in source.files]
-    write_manifest(out, "sources", {"train": list(train), "eval": list(evaluation)}, files, counts, notes)
+    write_output(out, made, "sources", {"train": list(train), "eval": list(evaluation)}, files, counts, notes)
     names = f": {', '.join(sorted(cleaner.removed))}" if cleaner.removed else ""
     removed = f"{len(cleaner.removed)} functions of training sets are in an evaluation set{names}"
     return [*(f"note: {line}" for line in notes.lines()), *said, removed]

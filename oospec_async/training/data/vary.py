@@ -9,8 +9,7 @@ from pathlib import Path
 
 from oospec_async.training.data.decontaminate import function_of, name_key
 from oospec_async.training.data.readers.base import Object
-from oospec_async.training.manifest import write_manifest
-from oospec_async.training.stage import check_output, read_lines, write_lines
+from oospec_async.training.stage import check_output, read_lines, write_output
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+[0-9]*|[A-Z]+[0-9]*|[0-9]+")
 Style = Callable[[list[str], random.Random], str]
@@ -81,10 +80,9 @@ def vary_file(requests: Path, seed: int, out: Path) -> list[str]:
     check_output(out, requests)
     rows = [row.data for row in read_lines(requests, "id", "messages", "tools")]
     made = [vary(row, seed) for row in rows]
-    write_lines(out, made)
     restyled = sum(before != after for before, after in zip(rows, made, strict=True))
     counts = {"requests": len(made), "with other names": restyled}
-    write_manifest(out, "vary", {"seed": seed}, [requests], counts)
+    write_output(out, made, "vary", {"seed": seed}, [requests], counts)
     return [f"{restyled} of {len(made)} requests have other names"]
 
 

@@ -8,15 +8,14 @@ from pathlib import Path
 
 from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, encode_hint
-from oospec_async.request import Request, parse_request
+from oospec_async.request import Request
 from oospec_async.runtime.devices import claim, default_devices, parse_devices
 from oospec_async.sidecar.loading import load_sidecar
 from oospec_async.sidecar.shipped_adapters import SHIPPED, find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.data.readers.base import Object
-from oospec_async.training.manifest import check_goes_on, write_manifest
-from oospec_async.training.stage import check_output, progress, read_lines, resumed
-from oospec_async.training.teach.reply import asked, key_of
+from oospec_async.training.stage import Growing, check_output, read_asked
+from oospec_async.training.teach.reply import asked, unanswered
 from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import resolve
 from oospec_async.weights.load import check_device
@@ -43,27 +42,22 @@ def guess(options: GuessOptions) -> None:
     _, device = parse_devices(options.devices or default_devices())
     check_device(device.torch_name)
     adapter = find_adapter(options.adapter, options.sidecar)
-    requests = [parse_request(row.data, row.where) for row in read_lines(options.requests, "id")]
+    requests = read_asked(options.requests)
     said = {
         "sidecar": options.sidecar,
         "adapter": describe_adapter(adapter) if adapter else None,
         "dtype": options.dtype,
     }
-    check_goes_on(options.out, "guess", said)
-    with resumed(options.out, "id", "asked", "calls", "bytes") as journal, progress() as bar:
-        done = {(row["id"], row["asked"]) for row in journal.rows}
-        todo = [request for request in requests if key_of(request) not in done]
-        try:
-            if todo:
-                files = resolve(options.sidecar)
-                bar.console.print(f"sidecar: {files.line}", style="dim", markup=False, soft_wrap=True)
-                claim(device)
-                sidecar = load_sidecar(files.path, options.sidecar, options.dtype, device.torch_name, adapter)
-                for request in bar.track(todo, description="waves"):
-                    journal.add(guessed(sidecar, request))
-        finally:
-            if journal.rows:
-                write_manifest(options.out, "guess", said, [options.requests], {"requests": len(journal.rows)})
+    fields = ("id", "asked", "calls", "bytes")
+    output = Growing(options.out, "guess", said, [options.requests], fields, lambda rows: {"requests": len(rows)})
+    with output.opened() as (journal, bar):
+        if todo := unanswered(requests, journal.rows):
+            files = resolve(options.sidecar)
+            bar.console.print(f"sidecar: {files.line}", style="dim", markup=False, soft_wrap=True)
+            claim(device)
+            sidecar = load_sidecar(files.path, options.sidecar, options.dtype, device.torch_name, adapter)
+            for request in bar.track(todo, description="waves"):
+                journal.add(guessed(sidecar, request))
 
 
 def guessed(sidecar: Sidecar, request: Request) -> Object:

@@ -20,10 +20,10 @@ from oospec_async.dialects.wrapping import observed_dialect
 from oospec_async.errors import OospecError
 from oospec_async.hints import CallHint, Hint
 from oospec_async.recording.profile import Decode, profiles
-from oospec_async.request import Request, parse_request
+from oospec_async.request import Request
 from oospec_async.trace import Profile
 from oospec_async.training.judge.answers import read_guesses, read_said
-from oospec_async.training.stage import progress, read_lines
+from oospec_async.training.stage import progress, read_asked
 from oospec_async.training.teach.reply import key_of
 
 
@@ -53,8 +53,7 @@ def savings(guesses: Path, requests: Path, calls: Path, target: str) -> Saving:
     guessed = read_guesses(guesses)
     # A server that reads the calls itself ends with "tool_calls", and does not give their text.
     said = {key: row for key, row in read_said(calls).items() if row.finish == "stop"}
-    asked = [parse_request(row.data, row.where) for row in read_lines(requests, "id")]
-    known = [request for request in asked if key_of(request) in guessed and key_of(request) in said]
+    known = [request for request in read_asked(requests) if key_of(request) in guessed and key_of(request) in said]
     if not known:
         raise OospecError(f"{calls}: no finished output of a request in {requests} that has a guess in {guesses}")
     tokenizer = load_tokenizer(resolve(target).path, target)

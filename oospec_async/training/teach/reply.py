@@ -30,6 +30,12 @@ def key_of(request: Request) -> Key:
     return request.id, asked(request)
 
 
+def unanswered(requests: Sequence[Request], rows: Sequence[Object]) -> list[Request]:
+    """Those that none of the rows is for."""
+    done = {(row["id"], row["asked"]) for row in rows}
+    return [request for request in requests if key_of(request) not in done]
+
+
 def asked(request: Request) -> str:
     """A digest of what a teacher is asked, so that calls are never taken for those of a request with other tools."""
     content = request.model_dump(include={"messages", "tools", "tools_in_prompt"}, exclude_none=True)

@@ -12,14 +12,13 @@ from pathlib import Path
 from rich.progress import Progress
 
 from oospec_async.errors import OospecError
-from oospec_async.request import Json, Request, parse_request
+from oospec_async.request import Json, Request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.training.data.readers.base import Object
-from oospec_async.training.manifest import check_goes_on, write_manifest
-from oospec_async.training.stage import check_output, progress, read_lines, resumed
+from oospec_async.training.stage import Growing, check_output, read_asked
 from oospec_async.training.teach.endpoint import Endpoint
-from oospec_async.training.teach.reply import REFUSED, Reply, Teacher, asked, key_of
+from oospec_async.training.teach.reply import REFUSED, Reply, Teacher, asked, unanswered
 
 
 @dataclass(frozen=True)
@@ -85,20 +84,15 @@ async def teach(options: TeachOptions, opening: Opening = opened) -> None:
         "dtype": options.dtype,
         "max_new_tokens": options.max_new_tokens,
     }
-    check_goes_on(options.out, "teach", said)
-    with resumed(options.out, "id", "asked", "calls", "finish") as journal, progress() as bar:
-        done = {(row["id"], row["asked"]) for row in journal.rows}
-        left = [request for request in requests if key_of(request) not in done]
+    fields = ("id", "asked", "calls", "finish")
+    with Growing(options.out, "teach", said, [options.requests], fields, _counts).opened() as (journal, bar):
+        left = unanswered(requests, journal.rows)
         task = bar.add_task("requests", total=len(requests), completed=len(requests) - len(left))
-        try:
-            if left:
-                async with opening(options, bar) as teacher:
-                    for request in left:
-                        journal.add(await _answered(teacher, request))
-                        bar.advance(task)
-        finally:
-            if journal.rows:
-                write_manifest(options.out, "teach", said, [options.requests], _counts(journal.rows))
+        if left:
+            async with opening(options, bar) as teacher:
+                for request in left:
+                    journal.add(await _answered(teacher, request))
+                    bar.advance(task)
 
 
 async def _answered(teacher: Teacher, request: Request) -> Object:
@@ -111,8 +105,7 @@ async def _answered(teacher: Teacher, request: Request) -> Object:
 
 
 def _requests(options: TeachOptions) -> list[Request]:
-    rows = read_lines(options.requests, "id")[: options.limit]
-    requests = [parse_request(row.data, row.where) for row in rows]
+    requests = read_asked(options.requests)[: options.limit]
     twice = next((name for name, count in Counter(r.id for r in requests).items() if count > 1), None)
     if twice is not None:
         raise OospecError(f"{options.requests}: id {twice!r} is used twice; ids must differ")

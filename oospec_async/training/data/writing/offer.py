@@ -17,8 +17,7 @@ from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.splits import Split, split_of
 from oospec_async.training.data.writing.seal_pool import SealPool, SealTool, pool_files, read_pool
 from oospec_async.training.data.writing.widen import usable, widened
-from oospec_async.training.manifest import write_manifest
-from oospec_async.training.stage import check_output, read_lines, write_lines
+from oospec_async.training.stage import check_output, read_lines, write_output
 
 _MOST = 5  # functions on offer
 _SAME_AREA = 0.5  # share of distractors from the area of a function that is meant
@@ -180,7 +179,6 @@ def offer_file(
             else:
                 rows.append(row)
     rows = list({row["id"]: row for row in rows}.values())
-    write_lines(out, rows)
     counts = {
         "requests": len(rows),
         "for two functions": sum(len({call["name"] for call in row["gold"]}) > 1 for row in rows),
@@ -188,7 +186,7 @@ def offer_file(
         "functions removed for an evaluation set": shelf.removed,
     }
     sources = [*messages, *pool_files(seal_tools), *files]
-    write_manifest(out, "offer", {"seed": seed, "eval": list(evaluation)}, sources, counts, notes)
+    write_output(out, rows, "offer", {"seed": seed, "eval": list(evaluation)}, sources, counts, notes)
     return [f"note: {text}" for text in notes.lines()] + [
         f"{len(rows)} requests, {len(shelf.removed)} functions removed"
     ]

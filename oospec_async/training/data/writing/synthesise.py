@@ -19,8 +19,7 @@ from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.writing.drawing import Drawing, Message, Task, mentions
 from oospec_async.training.data.writing.phrases import Phrases
 from oospec_async.training.data.writing.seal_pool import pool_files, read_pool
-from oospec_async.training.manifest import check_goes_on, write_manifest
-from oospec_async.training.stage import check_output, progress, resumed
+from oospec_async.training.stage import Growing, check_output
 
 BATCH = 24  # messages that are written at a time
 
@@ -88,19 +87,19 @@ def synthesise(options: SynthesiseOptions) -> list[str]:
     said: dict[str, Json] = {"writer": options.writer, "seed": options.seed}
     if options.writer not in WRITERS:
         said["dtype"] = options.dtype
-    check_goes_on(options.out, "synthesise", said)
-    with resumed(options.out, "ok", "text", "function", "values") as journal, progress() as bar:
-        try:
-            if len(journal.rows) < options.count:
-                writer = WRITERS[options.writer]() if options.writer in WRITERS else _model(options, bar)
-                write_batches(drawing, writer, journal, options.count, options.seed, bar)
-        finally:
-            kept = sum(row["ok"] for row in journal.rows)
-            counts = {"messages": len(journal.rows), "that say every value": kept, "functions": len(drawing)}
-            if journal.rows:
-                said |= {"count": options.count, "eval": list(options.evaluation)}
-                write_manifest(options.out, "synthesise", said, [*sources, *files], counts)
-    return [f"{kept} of {len(journal.rows)} messages say every value; {len(drawing)} functions were drawn from"]
+
+    def counts(rows: Sequence[Object]) -> dict[str, Json]:
+        kept = sum(row["ok"] for row in rows)
+        return {"messages": len(rows), "that say every value": kept, "functions": len(drawing)}
+
+    fields, more = ("ok", "text", "function", "values"), {"count": options.count, "eval": list(options.evaluation)}
+    output = Growing(options.out, "synthesise", said, [*sources, *files], fields, counts, more)
+    with output.opened() as (journal, bar):
+        if len(journal.rows) < options.count:
+            writer = WRITERS[options.writer]() if options.writer in WRITERS else _model(options, bar)
+            write_batches(drawing, writer, journal, options.count, options.seed, bar)
+    messages, kept, functions = counts(journal.rows).values()
+    return [f"{kept} of {messages} messages say every value; {functions} functions were drawn from"]
 
 
 def _model(options: SynthesiseOptions, bar: Progress) -> Writes:
