@@ -30,3 +30,18 @@ class Event:
     @property
     def seconds(self) -> float:
         return (self.end_ns - self.start_ns) / 1e9
+
+
+@dataclass(frozen=True)
+class WaveReport:
+    """How a wave went. Times are monotonic nanoseconds; ``events`` are those of the sidecar's process.
+
+    ``payloads``: published hints by version, also those that no poll has found; for recording only.
+    """
+
+    start_ns: int
+    end_ns: int
+    cancelled: bool
+    events: tuple[Event, ...] = ()
+    error: str = ""
+    payloads: tuple[tuple[int, bytes], ...] = ()

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from oospec_async.decoding import memory, state
-from oospec_async.runtime import channel
-from oospec_async.sidecar import questions, wave
+from oospec_async.sidecar import channel, questions, wave
 
 PAGE = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")
 

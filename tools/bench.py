@@ -27,12 +27,12 @@ from oospec_async.console.options import COUNT, PATH, names
 from oospec_async.console.output import note, stdout
 from oospec_async.console.table import print_table
 from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
+from oospec_async.devices import default_devices, parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.config import EngineConfig
-from oospec_async.runtime.devices import default_devices, parse_devices
 from oospec_async.weights.fetch import DEFAULT_SIDECAR
 from tools.benchmark.figures import summarise
 from tools.benchmark.machine import fingerprint

@@ -26,10 +26,10 @@ from oospec_async.console.event_loop import run_loop
 from oospec_async.console.options import PATH
 from oospec_async.console.output import print_line, stdout
 from oospec_async.console.table import print_table
+from oospec_async.devices import Device, default_devices, parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_writable, write_atomically
 from oospec_async.recording.provenance import software
-from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.weights.load import check_device
 from tools.gpu_checks import host_time, ids, verify_time, workers

@@ -21,9 +21,9 @@ from oospec_async.console.command import run_command
 from oospec_async.console.event_loop import run_loop
 from oospec_async.console.options import COUNT, PATH
 from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.devices import Device, parse_device
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_writable
-from oospec_async.runtime.devices import Device, parse_device
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.trace import (
     ModelInfo,

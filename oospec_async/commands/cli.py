@@ -15,10 +15,10 @@ from oospec_async.console.command import run_command
 from oospec_async.console.event_loop import run_loop
 from oospec_async.console.options import PATH, names
 from oospec_async.decoding.drafters import METHODS
+from oospec_async.devices import parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.request import Request, read_requests
 from oospec_async.runtime.config import EngineConfig
-from oospec_async.runtime.devices import parse_devices
 from oospec_async.weights.fetch import fetch_models
 
 _PACKAGE = Path(__file__).parent.parent

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from oospec_async.hints import Hint
 from oospec_async.request import Tool
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
 from oospec_async.trace import LinkSample
 
 _REPEATS = 3  # of which the last counts: the first ones warm up

@@ -16,16 +16,17 @@ from oospec_async.decoding.state import Setting
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.wrapping import observed_dialect
 from oospec_async.errors import OospecError
+from oospec_async.events import WaveReport
 from oospec_async.hints import Hint, decode_hint
 from oospec_async.recording.profile import Decode
 from oospec_async.recording.recorder import Recorder, Served
 from oospec_async.request import Request, Tool
-from oospec_async.runtime.channel import Address, Delivery, HintReader
 from oospec_async.runtime.config import EngineConfig, Report
 from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.ports import SidecarPort, WaveReport
+from oospec_async.runtime.ports import SidecarPort
 from oospec_async.runtime.rounds import Emit, Rounds
+from oospec_async.sidecar.channel import Address, Delivery, HintReader
 from oospec_async.toolcall import parse_calls
 
 _FINISH_SECONDS = 30.0  # how long a recorder waits for a wave whose decode has ended

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
-from oospec_async.runtime.devices import Device, claim
+from oospec_async.devices import Device, claim
 
 T = TypeVar("T")
 

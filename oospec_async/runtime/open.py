@@ -12,10 +12,10 @@ from typing import Any
 
 from oospec_async.console.event_loop import interruptible
 from oospec_async.decoding.drafters import drafters_of
+from oospec_async.devices import Device, default_devices, parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.recording.provenance import Setup
 from oospec_async.runtime.config import EngineConfig, Report
-from oospec_async.runtime.devices import Device, default_devices, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
 from oospec_async.sidecar.messages import SidecarConfig

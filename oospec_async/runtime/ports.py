@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from oospec_async.decoding.draft_chain import Chain
 from oospec_async.decoding.forward import Step
-from oospec_async.events import Event
+from oospec_async.events import WaveReport
 from oospec_async.request import Request
-from oospec_async.runtime.channel import Address, HintReader
+from oospec_async.sidecar.channel import Address, HintReader
 
 
 class TargetPort(Protocol):
@@ -43,21 +42,6 @@ class DraftPort(Protocol):
     def chain(self, tokens: Sequence[int], limit: int) -> Chain:
         """How ``tokens`` (prompt and output) go on greedily, in at most ``limit`` tokens; maybe empty."""
         ...
-
-
-@dataclass(frozen=True)
-class WaveReport:
-    """How a wave went. Times are monotonic nanoseconds; ``events`` are those of the sidecar's process.
-
-    ``payloads``: published hints by version, also those that no poll has found; for recording only.
-    """
-
-    start_ns: int
-    end_ns: int
-    cancelled: bool
-    events: tuple[Event, ...] = ()
-    error: str = ""
-    payloads: tuple[tuple[int, bytes], ...] = ()
 
 
 class SidecarPort(Protocol):

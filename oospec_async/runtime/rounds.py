@@ -11,12 +11,12 @@ from oospec_async.decoding.forward import Step
 from oospec_async.decoding.state import DecodeState
 from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Verdict
-from oospec_async.events import Event, Track
+from oospec_async.events import Event, Track, WaveReport
 from oospec_async.recording.recorder import Recorder
-from oospec_async.runtime.channel import Delivery, HintReader
 from oospec_async.runtime.executor import Executor
 from oospec_async.runtime.parts import Clock
-from oospec_async.runtime.ports import DraftPort, TargetPort, WaveReport
+from oospec_async.runtime.ports import DraftPort, TargetPort
+from oospec_async.sidecar.channel import Delivery, HintReader
 
 Emit = Callable[[Chunk], None]
 

@@ -13,10 +13,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, TypeAdapter, model_validator
 
-from oospec_async.events import Event
+from oospec_async.devices import Device
+from oospec_async.events import Event, WaveReport
 from oospec_async.request import Request
-from oospec_async.runtime.devices import Device
-from oospec_async.runtime.ports import WaveReport
 
 _Count = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
 

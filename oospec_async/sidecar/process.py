@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 
 from oospec_async.errors import OospecError
+from oospec_async.events import WaveReport
 from oospec_async.request import Request
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader
 from oospec_async.sidecar.messages import Cancel, Fatal, Job, Message, Ready, Report, SidecarConfig, Startup, read_said
 
 _COMMAND = (sys.executable, "-P", "-m", "oospec_async.sidecar.worker")

@@ -16,10 +16,10 @@ import threading
 import time
 from typing import IO, TYPE_CHECKING, Literal
 
+from oospec_async.devices import claim
 from oospec_async.errors import OospecError
 from oospec_async.hints import encode_hint
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintWriter
-from oospec_async.runtime.devices import claim
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintWriter
 from oospec_async.sidecar.messages import (
     Cancel,
     Fatal,

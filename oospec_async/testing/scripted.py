@@ -13,10 +13,10 @@ from oospec_async.decoding.forward import Step
 from oospec_async.decoding.memory import State
 from oospec_async.decoding.text import Codec
 from oospec_async.dialects.dialect import NAMED, Dialect
+from oospec_async.events import WaveReport
 from oospec_async.hints import Hint
 from oospec_async.request import Request
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
 
 END = 0  # the token that ends a scripted output
 

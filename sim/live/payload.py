@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.request import Tool
-from oospec_async.runtime.channel import MAX_PAYLOAD
+from oospec_async.sidecar.channel import MAX_PAYLOAD
 
 _FUNCTION = "f"
 _SLOT = len('"0":0,')  # bytes that a slot takes at least

@@ -13,9 +13,9 @@ from oospec_async.errors import OospecError
 from oospec_async.events import Event
 from oospec_async.recording.recorder import Served
 from oospec_async.request import Message, Request
-from oospec_async.runtime.channel import MAX_PAYLOAD
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
+from oospec_async.sidecar.channel import MAX_PAYLOAD
 from sim.live.clock import VirtualClock
 from sim.live.devices import build
 from sim.live.loop import run_virtually

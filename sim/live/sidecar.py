@@ -7,10 +7,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from oospec_async.events import Event
+from oospec_async.events import Event, WaveReport
 from oospec_async.request import Request
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
 from sim.live.clock import VirtualClock
 from sim.live.devices import VirtualDevice
 from sim.live.payload import payload_of

@@ -13,13 +13,13 @@ from helpers import tiny
 from helpers.stubs import HINT, Run, YieldingExecutor, ask, call
 from oospec_async.completion import Chunk
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.runtime.channel import CHANNEL_SIZE, HintWriter
-from oospec_async.runtime.devices import Device
+from oospec_async.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.failure import RequestFailed
 from oospec_async.runtime.parts import Parts
 from oospec_async.sidecar import worker as sidecar_worker
+from oospec_async.sidecar.channel import CHANNEL_SIZE, HintWriter
 from oospec_async.sidecar.messages import Job
 from oospec_async.target.prompts import Prompts
 from oospec_async.testing import END, ScriptedSidecar, ScriptedTarget, scripted_engine

@@ -19,10 +19,10 @@ from faults.processes import PATIENCE
 from helpers import tiny
 from helpers.strategies import PAYLOADS
 from helpers.stubs import CALL, YieldingExecutor, ask
+from oospec_async.devices import Device
 from oospec_async.hints import decode_hint
 from oospec_async.request import Request
-from oospec_async.runtime.channel import MAX_PAYLOAD
-from oospec_async.runtime.devices import Device
+from oospec_async.sidecar.channel import MAX_PAYLOAD
 from oospec_async.sidecar.messages import SidecarConfig
 from oospec_async.sidecar.process import SidecarProcess
 from oospec_async.testing import END, CharCodec, ScriptedSidecar, ScriptedTarget, scripted_engine
@@ -78,7 +78,7 @@ def test_hints_that_change_in_every_round_leave_the_output_as_it_is(
 FLOOD = """
 import json, mmap, os, struct, sys, threading
 from oospec_async.hints import CallHint, Hint
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintWriter
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintWriter
 
 block = memoryview(mmap.mmap(json.loads(sys.argv[1])["channel"], CHANNEL_SIZE))
 writer, put, serial, told = HintWriter(block), struct.Struct("@Q").pack_into, 0, 0

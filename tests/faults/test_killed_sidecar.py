@@ -22,7 +22,7 @@ from faults.preloaded import MARK, STUB, marked
 from faults.processes import PATIENCE, gone, state, until
 from helpers.stubs import YieldingExecutor, ask, call
 from oospec_async.completion import Completion
-from oospec_async.runtime.devices import Device
+from oospec_async.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import InlineExecutor
 from oospec_async.runtime.ports import SidecarPort
@@ -115,7 +115,7 @@ def test_a_sidecar_that_is_stopped_for_good_delays_no_round_and_ends_with_the_en
 PARENT = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from oospec_async.runtime.devices import Device
+from oospec_async.devices import Device
 from oospec_async.sidecar.messages import SidecarConfig
 from oospec_async.sidecar.process import SidecarProcess
 worker = "from oospec_async.sidecar import worker as w; w._load = lambda config: None; w.main()"

@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from oospec_async.hints import CallHint, Hint
-from oospec_async.runtime.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintWriter
+from oospec_async.sidecar.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintWriter
 
 PLAUSIBLE = {"city": "Rome", "days": 99, "unit": "kelvin", "alerts": False, "id": 7, "items": ["x"]}
 WRONG_TYPES: list[Any] = [

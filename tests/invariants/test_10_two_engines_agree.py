@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from helpers.sim_traces import Made, random_requests, request, trace
 from helpers.two_engines import METHODS, NS, PLACEMENTS, simulated, traces, virtual, with_steps
-from oospec_async.runtime.channel import Address, Delivery, HintReader
+from oospec_async.sidecar.channel import Address, Delivery, HintReader
 from oospec_async.trace import Trace
 from sim.costs.recording import Recording, open_recording
 from sim.figures.simulator import Simulator

@@ -18,13 +18,13 @@ from helpers import calling, tiny
 from helpers.sidecars import opened, stub_sidecar
 from oospec_async.completion import Completion
 from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.devices import Device
 from oospec_async.dialects.dialect import NAMED, Dialect
 from oospec_async.request import Request
-from oospec_async.runtime.channel import CHANNEL_SIZE
-from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
+from oospec_async.sidecar.channel import CHANNEL_SIZE
 from oospec_async.sidecar.process import SidecarProcess
 
 T = TypeVar("T")

@@ -12,10 +12,10 @@ import pytest
 from helpers.sidecars import stub_sidecar
 from helpers.stubs import CALL, HINT, ask
 from oospec_async.completion import Completion
-from oospec_async.runtime.channel import HintReader
-from oospec_async.runtime.devices import Device
+from oospec_async.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
+from oospec_async.sidecar.channel import HintReader
 from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 

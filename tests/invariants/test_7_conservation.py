@@ -11,8 +11,8 @@ import pytest
 from helpers.stubs import HINT, YieldingExecutor, ask, call
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import METHODS
+from oospec_async.devices import Device
 from oospec_async.events import Event
-from oospec_async.runtime.devices import Device
 from oospec_async.runtime.executor import Executor, InlineExecutor, ThreadExecutor
 from oospec_async.testing import ScriptedDraftModel, ScriptedSidecar, ScriptedTarget, scripted_engine
 

@@ -19,16 +19,15 @@ from oospec_async.decoding.state import Setting
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
 from oospec_async.errors import OospecError
-from oospec_async.events import Event
+from oospec_async.events import Event, WaveReport
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.recording.assemble import make_trace
 from oospec_async.recording.profile import Decode
 from oospec_async.recording.provenance import Setup
 from oospec_async.recording.recorder import Recorder, Served
 from oospec_async.request import Request
-from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import Address
 from oospec_async.testing import END, CharCodec, MessagePrompts, ScriptedSidecar, ScriptedTarget, scripted_engine
 from oospec_async.trace import ModelInfo, Trace, check_trace, read_trace, write_trace
 

@@ -8,11 +8,10 @@ import time
 import pytest
 
 from helpers.stubs import CALL, HINT, Run, YieldingExecutor, ask, served
-from oospec_async.events import Event
+from oospec_async.events import Event, WaveReport
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.request import Request
-from oospec_async.runtime.channel import Address
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import Address
 from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from helpers.stubs import CALL, Run, YieldingExecutor, ask, call, served
 from oospec_async.completion import Completion
+from oospec_async.devices import Device
 from oospec_async.errors import OospecError
+from oospec_async.events import WaveReport
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
-from oospec_async.runtime.channel import Address
-from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import Address
 from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from helpers.stubs import Run
-from oospec_async.runtime.devices import Device
+from oospec_async.devices import Device
 from oospec_async.runtime.executor import Executor, InlineExecutor, ThreadExecutor
 
 

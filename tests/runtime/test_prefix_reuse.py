@@ -14,11 +14,11 @@ from helpers import tiny
 from helpers.scripted import VOCABULARY
 from oospec_async.decoding.forward import Step
 from oospec_async.errors import OospecError
+from oospec_async.events import WaveReport
 from oospec_async.recording.assemble import make_trace
 from oospec_async.request import Request
-from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import Address
 from oospec_async.sidecar.value_masks import ValueMasks
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.target.tree_model import TreeModel

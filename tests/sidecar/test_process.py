@@ -16,8 +16,8 @@ from helpers import stubs, tiny
 from helpers.sidecars import NO_MODEL, no_use, opened, stub_sidecar
 from helpers.stubs import Run
 from oospec_async.errors import OospecError
-from oospec_async.runtime.channel import Address
 from oospec_async.sidecar import process
+from oospec_async.sidecar.channel import Address
 from oospec_async.sidecar.messages import read_said
 from oospec_async.sidecar.process import SidecarProcess
 

@@ -17,12 +17,12 @@ import uvloop
 from faults.processes import PATIENCE
 from helpers import tiny
 from helpers.sidecars import no_use, opened
+from oospec_async.devices import Device
 from oospec_async.errors import OospecError
+from oospec_async.events import WaveReport
 from oospec_async.hints import encode_hint
-from oospec_async.runtime.channel import Address
-from oospec_async.runtime.devices import Device
-from oospec_async.runtime.ports import WaveReport
 from oospec_async.sidecar import worker
+from oospec_async.sidecar.channel import Address
 from oospec_async.sidecar.messages import SidecarConfig
 from oospec_async.sidecar.process import SidecarProcess
 

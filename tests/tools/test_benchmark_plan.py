@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import bench
+from oospec_async import devices
 from oospec_async.errors import OospecError
 from oospec_async.request import Message, Request
-from oospec_async.runtime import devices
 
 plan: Any = bench.module("plan")
 order: Any = bench.module("order")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from oospec_async.hints import decode_hint
-from oospec_async.runtime.channel import MAX_PAYLOAD
+from oospec_async.sidecar.channel import MAX_PAYLOAD
 
 soak: Any = importlib.import_module("tools.soak")
 hostile: Any = importlib.import_module("tools.soaking.hostile")

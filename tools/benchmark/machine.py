@@ -8,9 +8,9 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from oospec_async.devices import parse_devices
 from oospec_async.recording.provenance import software
 from oospec_async.request import Request
-from oospec_async.runtime.devices import parse_devices
 from oospec_async.sidecar.shipped_adapters import find_adapter
 from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import resolve

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from oospec_async.devices import parse_devices
 from oospec_async.errors import OospecError
-from oospec_async.runtime.devices import parse_devices
 from tools.benchmark.methods import find
 from tools.benchmark.methods.base import Entry
 from tools.benchmark.methods.generate import named

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oospec_async.console.table import Table
-from oospec_async.runtime.devices import Device
+from oospec_async.devices import Device
 from oospec_async.runtime.executor import ThreadExecutor
 
 

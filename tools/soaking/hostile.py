@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from oospec_async.events import WaveReport
 from oospec_async.request import Request
-from oospec_async.runtime.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintReader, HintWriter
 from oospec_async.runtime.executor import Executor
-from oospec_async.runtime.ports import WaveReport
+from oospec_async.sidecar.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintReader, HintWriter
 from tools.soaking.models import TOOLS
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from oospec_async.completion import Completion
 from oospec_async.decoding.memory import Memory
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
-from oospec_async.runtime.channel import Address
 from oospec_async.runtime.engine import Engine
+from oospec_async.sidecar.channel import Address
 from oospec_async.sidecar.process import SidecarProcess
 from tools.soaking.footprint import Footprint, footprint
 from tools.soaking.hostile import HostileSidecar, Sending

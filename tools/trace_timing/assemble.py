@@ -9,8 +9,8 @@ from itertools import cycle, islice
 import torch
 
 from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.devices import Device
 from oospec_async.recording.provenance import software
-from oospec_async.runtime.devices import Device
 from oospec_async.trace import (
     HostSample,
     LinkSample,

@@ -17,10 +17,10 @@ import torch
 
 from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
+from oospec_async.devices import Device
 from oospec_async.recording.assemble import make_trace
 from oospec_async.recording.provenance import Setup
 from oospec_async.request import Request
-from oospec_async.runtime.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts

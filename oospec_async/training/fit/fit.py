@@ -11,11 +11,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from oospec_async.devices import claim, parse_device
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_writable, same_file, write_atomically
 from oospec_async.recording.provenance import software
 from oospec_async.request import Json
-from oospec_async.runtime.devices import claim, parse_device
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.training.data.training_rows import TrainingRow, read_training_rows
 from oospec_async.training.fit.adapter import WEIGHTS, check_begin

@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from oospec_async.devices import claim, default_devices, parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, encode_hint
 from oospec_async.request import Request
-from oospec_async.runtime.devices import claim, default_devices, parse_devices
 from oospec_async.sidecar.loading import load_sidecar
 from oospec_async.sidecar.shipped_adapters import SHIPPED, find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave

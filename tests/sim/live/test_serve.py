@@ -13,7 +13,7 @@ from helpers.sim_traces import random_requests, request, trace
 from helpers.two_engines import METHODS, PLACEMENTS, traces
 from oospec_async.errors import OospecError
 from oospec_async.hints import decode_hint
-from oospec_async.runtime.channel import MAX_PAYLOAD
+from oospec_async.sidecar.channel import MAX_PAYLOAD
 from oospec_async.trace import Trace
 from sim.costs.recording import Recording
 from sim.figures.simulator import Simulator

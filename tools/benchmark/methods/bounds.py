@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from oospec_async.dialects.call_site import THINK
+from oospec_async.events import WaveReport
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
 from oospec_async.runtime.parts import Parts
-from oospec_async.runtime.ports import SidecarPort, WaveReport
+from oospec_async.runtime.ports import SidecarPort
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
 from oospec_async.toolcall import parse_calls
 from tools.benchmark.methods.base import Context, Entry, Served, Server
 from tools.benchmark.methods.engine import EngineServer

@@ -10,10 +10,10 @@ from typing import Protocol
 
 from rich.progress import Progress
 
+from oospec_async.devices import claim, default_devices, parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.files.journal import Journal
 from oospec_async.request import Json
-from oospec_async.runtime.devices import claim, default_devices, parse_devices
 from oospec_async.training.data.readers.base import Object
 from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.writing.drawing import Drawing, Message, Task, mentions

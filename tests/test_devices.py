@@ -8,8 +8,8 @@ import os
 import pytest
 import torch
 
+from oospec_async.devices import Device, default_devices, parse_device, parse_devices
 from oospec_async.errors import OospecError
-from oospec_async.runtime.devices import Device, default_devices, parse_device, parse_devices
 from oospec_async.runtime.executor import ThreadExecutor
 
 CORES = sorted(os.sched_getaffinity(0))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helpers.stubs import HINT, WEATHER
 from oospec_async.hints import CallHint, Hint, encode_hint
-from oospec_async.runtime.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintReader, HintWriter
+from oospec_async.sidecar.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintReader, HintWriter
 
 HERE = Address(7)
 TOOLS = (WEATHER,)
@@ -210,7 +210,7 @@ def test_polling_is_a_plain_call() -> None:
 FLOOD = """
 import mmap, sys
 from oospec_async.hints import CallHint, Hint
-from oospec_async.runtime.channel import CHANNEL_SIZE, Address, HintWriter
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintWriter
 writer = HintWriter(memoryview(mmap.mmap(int(sys.argv[1]), CHANNEL_SIZE)))
 print("up", flush=True)
 for n in range(1, int(sys.argv[2]) + 1):
