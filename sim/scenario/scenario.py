@@ -14,6 +14,8 @@ from sim.scenario.load import Closed, Load, parse_load
 from sim.scenario.parameters import suggestion, text_of
 from sim.scenario.placement import Placement, Split, parse_placement
 
+Reader = Callable[[object], Any]  # raises ValueError, which says what a value must be
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -105,15 +107,17 @@ def _text(value: object) -> str:
     return value
 
 
-def _number(least: float, most: float, *, endless: bool = False) -> Callable[[object], float]:
-    what = f"must be a number from {least:g} to {most:g}{', or inf' if endless else ''}"
+def _number(kind: type[int] | type[float], least: float, most: float, *, endless: bool = False) -> Reader:
+    what = (
+        f"must be a {'whole ' if kind is int else ''}number from {least:g} to {most:g}{', or inf' if endless else ''}"
+    )
 
     def read(value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
+        if isinstance(value, bool) or not isinstance(value, kind | int | str):
             raise ValueError(what)
         try:
-            number = float(value)
-        except (ValueError, OverflowError):
+            number = kind(value)
+        except (ValueError, OverflowError):  # also of thousands of digits
             raise ValueError(what) from None
         if not least <= number <= most and not (endless and number == math.inf):
             raise ValueError(what)
@@ -122,24 +126,7 @@ def _number(least: float, most: float, *, endless: bool = False) -> Callable[[ob
     return read
 
 
-def _whole(least: int, most: int) -> Callable[[object], int]:
-    what = f"must be a whole number from {least} to {most}"
-
-    def read(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise ValueError(what)
-        try:
-            number = int(value)
-        except ValueError:  # also of thousands of digits
-            raise ValueError(what) from None
-        if not least <= number <= most:
-            raise ValueError(what)
-        return number
-
-    return read
-
-
-def _optional(read: Callable[[object], float]) -> Callable[[object], float | None]:
+def _optional(read: Reader) -> Reader:
     return lambda value: None if value in ("recorded", "none", None) else read(value)
 
 
@@ -152,15 +139,15 @@ def _flag(value: object) -> bool:
 
 _MOST_DEVICES = 10_000  # of each model
 
-_READERS: dict[str, Callable[[object], Any]] = {
+_READERS: dict[str, Reader] = {
     "method": _text,
     "placement": lambda value: parse_placement(_text(value)),
     "load": lambda value: parse_load(_text(value)),
-    "targets": _whole(1, _MOST_DEVICES),
-    "sidecars": _whole(1, _MOST_DEVICES),
-    "scale_sidecar": _number(1e-9, 1e9, endless=True),
-    "link_latency": _optional(_number(0, 1e6)),  # seconds
-    "link_bandwidth": _optional(_number(1e-9, 1e18)),  # bytes per second
+    "targets": _number(int, 1, _MOST_DEVICES),
+    "sidecars": _number(int, 1, _MOST_DEVICES),
+    "scale_sidecar": _number(float, 1e-9, 1e9, endless=True),
+    "link_latency": _optional(_number(float, 0, 1e6)),  # seconds
+    "link_bandwidth": _optional(_number(float, 1e-9, 1e18)),  # bytes per second
     "jitter": _flag,
-    "seed": _whole(0, 10**18),
+    "seed": _number(int, 0, 10**18),
 }
