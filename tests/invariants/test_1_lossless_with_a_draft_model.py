@@ -26,7 +26,7 @@ def test_a_draft_model_changes_nothing_whether_it_knows_the_answers_or_not(famil
     for small in (calling_model("llama"), tiny.random_model("qwen3", std=STD)):
         draft_model, memory = tiny.draft_model_of(small, model), Memory()
         rounds.append(0)
-        for name in ANSWERS:
+        for name in ("plain", "unicode", "thinks"):  # one that knows nothing drafts long chains in every round
             asked = setting(question(name), Limits(120, target.end_tokens), method=method, memory=memory.recall(None))
             got = decode(target, asked, honest, draft_model)
             assert got.output == greedy(name, family), name
@@ -50,7 +50,7 @@ def test_of_a_draft_model_that_is_the_target_itself_everything_is_accepted(famil
 @pytest.mark.parametrize("padding", [0, tiny.PADDING + 64])
 def test_a_draft_model_may_have_more_or_fewer_padding_rows_than_the_target(family: str, padding: int) -> None:
     small, beyond = tiny.random_model("llama", seed=1, std=STD, vocab_size=len(tiny.tokenizer()) + padding), 0
-    for seed in range(6):
+    for seed in range(2):
         model = tiny.random_model(family, seed=seed, std=STD)
         expected = tiny.generate(model, [seed], 40)
         beyond += any(token >= len(tiny.tokenizer()) for token in expected)  # padding rows too are emitted
