@@ -20,6 +20,10 @@ def raw(content: str = "Hi", **fields: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": content}], **fields}
 
 
+def line(**fields: Any) -> bytes:
+    return json.dumps(raw(**fields)).encode()
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "requests.jsonl"
@@ -44,35 +48,68 @@ def test_text_survives_and_line_ends_and_byte_order_marks_do_not_matter(
     assert [(request.id, request.messages[0].content) for request in read_requests(path)] == [("a", TEXT), ("b", TEXT)]
 
 
-@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff", "\r\n"])
-def test_a_file_without_requests_is_refused(path: Path, content: str) -> None:
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(OospecError, match=r"requests\.jsonl: no requests in this file"):
-        read_requests(path)
+DEEP = b"[" * 3000 + b"]" * 3000
+# A file, and what its line says after the file's name.
+FILES: list[tuple[bytes, str]] = [
+    (b"{", ":1: not JSON (Expecting property name enclosed in double quotes at column 2); one request a line"),
+    (line()[:-9], ":1: not JSON"),
+    (json.dumps([raw()], indent=1).encode(), ":1: not JSON"),
+    (line() + line(), ":1: not JSON"),
+    (line() + b"\n]", ":2: not JSON"),
+    (b'{"messages": "\xff\xfe"}', ": not UTF-8 at byte 14; save the file as UTF-8"),
+    (("\ufeff" + line().decode()).encode("utf-16"), ": not UTF-8"),
+    (b"\x89PNG\r\n\x1a\n\0\0", ": not UTF-8"),
+    (b"", ": no requests in this file"),
+    (b"\n \r\n\t\n", ": no requests in this file"),
+    ("\ufeff".encode(), ": no requests in this file"),
+    (b"[]", ":1: a JSON object with 'messages' and 'tools' is expected, not list"),
+    (b'"hi"', ":1: a JSON object with 'messages' and 'tools' is expected, not 'hi'"),
+    (b"null", ":1: a JSON object with 'messages' and 'tools' is expected, not None"),
+    (b'{"tools": []}', ":1: messages: missing"),
+    (line(id="a") + b"\n\n" + line(id="a"), ":3: id 'a' is used twice; ids must differ"),
+    (b'{"messages": ' + DEEP + b"}", ":1: nested too deeply; at most 100 levels are read"),
+    (b"[" * 100_000, ":1: nested too deeply; at most 100 levels are read"),
+    (b'{"a":' * 200 + b"1" + b"}" * 200, ":1: nested too deeply; at most 100 levels are read"),
+    (b'{"messages": [{"role": "user", "content": NaN}]}', ":1: messages.0.content: nan is not a JSON number"),
+    (b'{"top_p": 1e999}', ":1: top_p: inf is not a JSON number"),
+    (rb'{"messages": [{"content": "\ud800"}]}', ":1: messages.0.content: half of a surrogate pair is not text"),
+    (rb'{"messages": [], "a\nb": "\ud800"}', r":1: 'a\nb': half of a surrogate pair is not text"),
+    (rb'{"\udc00": 1}', r":1: '\udc00': half of a surrogate pair is not text"),
+    (b'{"max_new_tokens": ' + b"9" * 5000 + b"}", ":1: a number has too many digits"),
+]
+# What is wrong in a request that is fine otherwise.
+FIELDS: list[tuple[dict[str, Any], str]] = [
+    ({"messages": []}, "messages: should not be empty"),
+    ({"messages": "hi"}, "messages: a list is expected, not 'hi'"),
+    ({"messages": ["hi"]}, "messages.0: an object is expected, not 'hi'"),
+    ({"messages": [{"content": "hi"}]}, "messages.0.role: missing"),
+    ({"messages": [{"role": "robot"}]}, "messages.0.role: Input should be 'system', "),
+    ({"tools": {}}, "tools: a list is expected, not dict"),
+    ({"tools": ["f"]}, "tools.0: an object is expected, not 'f'"),
+    ({"tools": [{"description": "d"}]}, "tools.0.name: missing"),
+    ({"tools": [{"type": "function", "function": {}}]}, "tools.0.name: missing"),
+    ({"tools": [{"name": ""}]}, "tools.0.name: String should have at least 1 character"),
+    ({"tools": [{"name": 5}]}, "tools.0.name: text is expected, not 5"),
+    ({"tools": [{"name": "f"}, {"name": "f"}]}, "tools: two tools are named 'f'; rename or remove one"),
+    ({"tools": [{"name": "f", "parameters": []}]}, "tools.0.parameters: an object is expected, not list"),
+    ({"max_new_tokens": 0}, "max_new_tokens: Input should be greater than or equal to 1, not 0"),
+    ({"max_new_tokens": True}, "max_new_tokens: a whole number is expected, not True"),
+    ({"max_tokens": "9"}, "max_tokens: a whole number is expected, not '9'"),
+    ({"stop": 5}, "stop: a list is expected, not 5"),
+    ({"stop": ["a", 5]}, "stop.1: text is expected, not 5"),
+    ({"stop": ["a", ""]}, "stop.1: String should have at least 1 character"),
+    ({"id": 5}, "id: text is expected, not 5"),
+    ({"tools_in_prompt": "perhaps"}, "tools_in_prompt: "),
+]
+FILES += [(line(**fields), f":1: {said}") for fields, said in FIELDS]
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("{", "3: not JSON (Expecting property name enclosed in double quotes at column 2); one request a line"),
-        ('"Hi"', "3: a JSON object with 'messages' and 'tools' is expected, not 'Hi'"),
-        ('{"messages": []}', "3: messages: should not be empty"),
-        ('{"id": "a", "messages": [{"role": "user"}]}', "3: id 'a' is used twice; ids must differ"),
-        ('{"messages": [{"role": "user", "content": "\\ud800"}]}', "3: messages.0.content: half of a surrogate pair"),
-        ('{"messages": [], "a\\nb": "\\ud800"}', "3: 'a\\nb': half of a surrogate pair"),
-        ('{"\\udc00": 1}', "3: '\\udc00': half of a surrogate pair"),
-        ('{"top_p": NaN}', "3: top_p: nan is not a JSON number"),
-        ('{"top_p": 1e999}', "3: top_p: inf is not a JSON number"),
-        ("[" * 200 + "]" * 200, "3: nested too deeply; at most 100 levels are read"),
-        ("[" * 100_000, "3: nested too deeply; at most 100 levels are read"),
-        ("1" * 5000, "3: a number has too many digits"),
-    ],
-)
-def test_an_error_in_a_file_names_the_line(path: Path, line: str, expected: str) -> None:
-    path.write_text(f"{json.dumps(raw(id='a'))}\n\n{line}\n")
+@pytest.mark.parametrize(("content", "said"), FILES, ids=[said for _, said in FILES])
+def test_what_is_wrong_is_named_by_file_line_and_field(path: Path, content: bytes, said: str) -> None:
+    path.write_bytes(content)
     with pytest.raises(OospecError) as error:
         read_requests(path)
-    assert str(error.value).startswith(f"{path}:{expected}")
+    assert str(error.value).startswith(f"{path}{said}")
     assert "\n" not in str(error.value)
 
 
@@ -81,9 +118,6 @@ def test_what_is_not_a_readable_file_is_named(tmp_path: Path, path: Path) -> Non
         read_requests(path)
     with pytest.raises(OospecError, match="cannot read requests: Is a directory"):
         read_requests(tmp_path)
-    path.write_bytes(b'{"messages": "K\xf6ln"}')
-    with pytest.raises(OospecError, match=r"requests\.jsonl: not UTF-8 at byte 15; save the file as UTF-8"):
-        read_requests(path)
 
 
 def test_the_examples_are_short_requests_with_telling_ids() -> None:

@@ -115,26 +115,14 @@ def test_messages_keep_what_a_template_may_want_and_extra_fields_are_ignored() -
     ("value", "expected"),
     [
         ([], "here: a JSON object with 'messages' and 'tools' is expected, not list"),
-        ({"tools": []}, "here: messages: missing"),
-        (raw(messages=[]), "here: messages: should not be empty"),
-        (raw(messages="Hi"), "here: messages: a list is expected, not 'Hi'"),
-        (raw(messages=[{"role": "robot", "content": "Hi"}]), "here: messages.0.role: Input should be 'system', "),
         (raw(tools={}), "here: tools: a list is expected, not dict"),
-        (raw(tools=[{"description": "d"}]), "here: tools.0.name: missing"),
-        (raw(tools=[tool(), tool(name="")]), "here: tools.1.name: String should have at least 1 character"),
-        (raw(tools=[tool(parameters=["a"])]), "here: tools.0.parameters: an object is expected, not list"),
-        (raw(tools=[tool(), tool()]), "here: tools: two tools are named 'look_up'; rename or remove one"),
-        (raw(max_new_tokens=0), "here: max_new_tokens: Input should be greater than or equal to 1, not 0"),
-        (raw(max_new_tokens=True), "here: max_new_tokens: a whole number is expected, not True"),
-        (raw(stop=["END", ""]), "here: stop.1: String should have at least 1 character"),
-        (raw(id=7), "here: id: text is expected, not 7"),
     ],
 )
 def test_an_error_names_the_place_and_the_field(value: Any, expected: str) -> None:
+    """All that is refused is in ``test_read_requests.py``."""
     with pytest.raises(OospecError) as error:
         parse_request(value, "here")
-    assert str(error.value).startswith(expected)
-    assert "\n" not in str(error.value)
+    assert str(error.value) == expected
 
 
 @pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])

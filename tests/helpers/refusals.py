@@ -38,7 +38,3 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def row(**changes: Any) -> bytes:
     return json.dumps({**GOOD, **changes}).encode()
-
-
-def lacking(key: str) -> bytes:
-    return json.dumps({name: value for name, value in GOOD.items() if name != key}).encode()
