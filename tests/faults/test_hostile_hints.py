@@ -8,23 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-import sys
 import time
-from pathlib import Path
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from faults.processes import PATIENCE
 from helpers import tiny
+from helpers.sidecars import started, stub_sidecar
 from helpers.strategies import PAYLOADS
 from helpers.stubs import CALL, YieldingExecutor, ask
-from oospec_async.devices import Device
 from oospec_async.hints import decode_hint
 from oospec_async.request import Request
 from oospec_async.sidecar.channel import MAX_PAYLOAD
-from oospec_async.sidecar.messages import SidecarConfig
-from oospec_async.sidecar.process import SidecarProcess
 from oospec_async.testing import END, CharCodec, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 ORDER = {"name": "get_order", "arguments": {"id": 12, "items": ["a", "b"], "address": {"street": "M 1", "zip": 7}}}
@@ -104,8 +99,7 @@ PUBLISHES = 10_000  # of which rounds must have passed at least so many
 
 
 def test_a_flood_of_publishes_changes_no_output_and_every_round_takes_the_newest() -> None:
-    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
-    sidecar = SidecarProcess(config, command=(sys.executable, "-c", FLOOD), back_off=(0.0,))
+    sidecar = stub_sidecar("-c", FLOOD)
 
     def sequence() -> int:
         (found,) = struct.unpack_from("@Q", sidecar._block)
@@ -113,18 +107,14 @@ def test_a_flood_of_publishes_changes_no_output_and_every_round_takes_the_newest
 
     async def serve() -> tuple[int, int]:
         versions = served = 0
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await sidecar.start()
-                target, begun = ScriptedTarget(CALL), sequence()
-                engine = scripted_engine(target, sidecar, executor=YieldingExecutor())
-                while served < 3 or versions == 0 or sequence() - begun < 2 * PUBLISHES:
-                    completion = await engine.generate(ask())
-                    assert completion.tokens == (*CharCodec().encode(target.answers), END)  # type: ignore[arg-type]
-                    assert completion.metrics.hint.versions <= completion.metrics.rounds
-                    served, versions = served + 1, versions + completion.metrics.hint.versions
-        finally:
-            await sidecar.close()
+        async with started(sidecar):
+            target, begun = ScriptedTarget(CALL), sequence()
+            engine = scripted_engine(target, sidecar, executor=YieldingExecutor())
+            while served < 3 or versions == 0 or sequence() - begun < 2 * PUBLISHES:
+                completion = await engine.generate(ask())
+                assert completion.tokens == (*CharCodec().encode(target.answers), END)  # type: ignore[arg-type]
+                assert completion.metrics.hint.versions <= completion.metrics.rounds
+                served, versions = served + 1, versions + completion.metrics.hint.versions
         return served, versions
 
     served, versions = asyncio.run(serve())

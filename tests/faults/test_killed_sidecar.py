@@ -11,38 +11,21 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 
 import psutil
 import pytest
 
-from faults.preloaded import MARK, STUB, marked
-from faults.processes import PATIENCE, gone, state, until
+from faults.preloaded import MARK, marked
+from faults.processes import gone, state, until
+from helpers.sidecars import started, stub_sidecar
 from helpers.stubs import YieldingExecutor, ask, call
 from oospec_async.completion import Completion
-from oospec_async.devices import Device
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import InlineExecutor
 from oospec_async.runtime.ports import SidecarPort
-from oospec_async.sidecar.messages import SidecarConfig
-from oospec_async.sidecar.process import SidecarProcess
 from oospec_async.testing import END, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 CITIES = {f"{n}?": call(f"City {n}", n) for n in range(200)}
-
-
-@asynccontextmanager
-async def started(misdeed: str) -> AsyncIterator[SidecarProcess]:
-    config = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
-    sidecar = SidecarProcess(config, command=(sys.executable, str(STUB), misdeed), back_off=(0.0,))
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await sidecar.start()
-            yield sidecar
-    finally:
-        await sidecar.close()
 
 
 def check_output(completion: Completion, text: str) -> None:
@@ -55,17 +38,15 @@ def test_a_sidecar_killed_at_random_rounds_of_200_requests(seed: int, monkeypatc
     monkeypatch.setenv(MARK, "killed at random rounds")
 
     async def serve() -> int:
-        async with started("wrong values") as sidecar:
+        async with started(stub_sidecar("wrong values")) as sidecar:
             target = ScriptedTarget(CITIES)
             engine = scripted_engine(target, sidecar, executor=YieldingExecutor(), method="hint")
             for text, answer in CITIES.items():
                 fatal = chance.randrange(1, 60)
 
                 def kill(round_: int, fatal: int = fatal) -> None:
-                    if round_ == fatal and (pid := sidecar.pid) not in (
-                        None,
-                        *killed,
-                    ):  # its death may not be noticed yet
+                    # The death of the last one may not be noticed yet.
+                    if round_ == fatal and (pid := sidecar.pid) not in (None, *killed):
                         killed.add(pid)
                         os.kill(pid, signal.SIGKILL)
 
@@ -99,7 +80,7 @@ def test_a_sidecar_that_is_stopped_for_good_delays_no_round_and_ends_with_the_en
     async def serve() -> tuple[list[int], list[int], int]:
         silent = engine(ScriptedSidecar())  # one whose waves never end
         undisturbed = [await turns_of(silent, text) for text in CITIES]
-        async with started("wrong values") as sidecar:
+        async with started(stub_sidecar("wrong values")) as sidecar:
             pid = sidecar.pid
             assert pid is not None
             os.kill(pid, signal.SIGSTOP)

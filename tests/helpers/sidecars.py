@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,26 @@ STUB = Path(__file__).with_name("stub_worker.py")
 NO_MODEL = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
 
 
-def stub_sidecar(misdeed: str) -> SidecarProcess:
-    return SidecarProcess(NO_MODEL, command=(sys.executable, str(STUB), misdeed), back_off=(0.0,))
+def stub_sidecar(*misdeed: str) -> SidecarProcess:
+    """``misdeed``: one of the stub's, or a worker of its own after ``-c``."""
+    worker = misdeed if misdeed[0] == "-c" else (str(STUB), *misdeed)
+    return SidecarProcess(NO_MODEL, command=(sys.executable, *worker), back_off=(0.0,))
+
+
+@asynccontextmanager
+async def started(sidecar: SidecarProcess) -> AsyncIterator[SidecarProcess]:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await sidecar.start()
+            yield sidecar
+    finally:
+        await sidecar.close()
 
 
 async def opened(sidecar: SidecarProcess, use: Callable[[SidecarProcess], Awaitable[Any]]) -> Any:
     """What ``use`` returns of the started sidecar."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await sidecar.start()
-            return await use(sidecar)
-    finally:
-        await sidecar.close()
+    async with started(sidecar):
+        return await use(sidecar)
 
 
 async def no_use(sidecar: SidecarProcess) -> None:

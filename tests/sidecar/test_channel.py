@@ -8,14 +8,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from helpers.strategies import PAYLOADS
 from helpers.stubs import HINT, WEATHER
 from oospec_async.hints import CallHint, Hint, encode_hint
-from oospec_async.sidecar.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintReader, HintWriter
+from oospec_async.sidecar.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, Delivery, HintReader, HintWriter
 
 HERE = Address(7)
 TOOLS = (WEATHER,)
@@ -29,56 +30,37 @@ def pair(block: bytearray | None = None) -> tuple[HintReader, HintWriter]:
     return reader, HintWriter(view)
 
 
-def test_a_published_hint_arrives_once_with_its_bytes_and_its_time() -> None:
-    reader, writer = pair()
-    assert reader.poll() is None
-    size = writer.publish(HERE, HINT, now_ns=123)
+def arrived(reader: HintReader) -> Hint | None:
     delivery = reader.poll()
-    assert delivery is not None
-    assert (delivery.hint, delivery.payload_bytes, delivery.published_ns) == (HINT, len(encode_hint(HINT)), 123)
-    assert size == delivery.payload_bytes
-    assert reader.poll() is None
-    assert reader.rejected == 0
+    return None if delivery is None else delivery.hint
 
 
-def test_the_latest_of_several_messages_wins() -> None:
+ADDRESSES = st.sampled_from([HERE, HERE, Address(6), Address(8), Address(7, epoch=1), Address(7, call=1)])
+PUBLISHED = st.tuples(ADDRESSES, st.sampled_from([HINT, OTHER]))
+
+
+@given(st.lists(PUBLISHED | st.sampled_from(["poll", "poll", "expect"]), max_size=20))
+def test_a_poll_gives_the_newest_message_once_unless_it_is_old_or_for_another_request_epoch_or_call(
+    steps: list[Any],
+) -> None:
     reader, writer = pair()
-    writer.publish(HERE, HINT, 1)
-    writer.publish(HERE, OTHER, 2)
-    delivery = reader.poll()
-    assert delivery is not None
-    assert delivery.hint == OTHER
-    assert reader.poll() is None
-
-
-def test_the_same_hint_published_again_is_a_new_message() -> None:
-    reader, writer = pair()
-    for now in (1, 2, 3):
-        writer.publish(HERE, HINT, now)
-        delivery = reader.poll()
-        assert delivery is not None
-        assert delivery.published_ns == now
-
-
-@pytest.mark.parametrize("stale", [Address(6), Address(7, epoch=1), Address(7, call=1), Address(8)])
-def test_a_message_for_another_request_epoch_or_call_is_dropped_and_counted(stale: Address) -> None:
-    reader, writer = pair()
-    writer.publish(stale, HINT, 1)
-    assert reader.poll() is None
-    assert reader.rejected == 1
-    writer.publish(HERE, HINT, 2)
-    assert reader.poll() is not None
-
-
-def test_expect_forgets_what_lies_in_the_mailbox() -> None:
-    reader, writer = pair()
-    writer.publish(HERE, HINT, 1)
-    reader.expect(HERE, TOOLS)
-    assert reader.poll() is None
-    writer.publish(HERE, OTHER, 2)
-    delivery = reader.poll()
-    assert delivery is not None
-    assert delivery.hint == OTHER
+    newest: tuple[Address, Delivery] | None = None  # that a poll has not seen
+    rejected = 0
+    for now, step in enumerate(steps):
+        if step == "expect":
+            reader.expect(HERE, TOOLS)
+            newest = None
+        elif step == "poll":
+            mine = newest is not None and newest[0] == HERE
+            assert reader.poll() == (newest[1] if newest is not None and mine else None)
+            rejected += newest is not None and not mine
+            newest = None
+        else:
+            address, hint = step
+            size = len(encode_hint(hint))
+            assert writer.publish(address, hint, now) == size
+            newest = address, Delivery(hint, size, now)
+        assert reader.rejected == rejected
 
 
 def test_a_hint_is_read_with_the_tools_of_the_request_expected_last() -> None:
@@ -88,24 +70,14 @@ def test_a_hint_is_read_with_the_tools_of_the_request_expected_last() -> None:
     assert reader.poll() is None
 
 
-def test_an_oversize_payload_is_dropped_and_counted_and_the_message_before_it_stays() -> None:
-    reader, writer = pair()
-    writer.publish(HERE, HINT, 1)
-    assert writer.publish(HERE, Hint((CallHint("get_weather", {"city": "x" * MAX_PAYLOAD}),)), 2) is None
-    assert writer.dropped == 1
-    delivery = reader.poll()
-    assert delivery is not None
-    assert delivery.hint == HINT
-
-
-def test_a_payload_of_exactly_the_limit_fits() -> None:
+def test_a_payload_of_the_limit_fits_and_a_longer_one_is_dropped_and_counted_and_leaves_the_one_before_it() -> None:
     reader, writer = pair()
     empty = len(encode_hint(Hint((CallHint("get_weather", {"city": ""}),))))
-    largest = Hint((CallHint("get_weather", {"city": "x" * (MAX_PAYLOAD - empty)}),))
+    largest, larger = (Hint((CallHint("get_weather", {"city": "x" * (MAX_PAYLOAD - empty + n)}),)) for n in (0, 1))
     assert writer.publish(HERE, largest, 1) == MAX_PAYLOAD
-    delivery = reader.poll()
-    assert delivery is not None
-    assert delivery.hint == largest
+    assert writer.publish(HERE, larger, 2) is None
+    assert writer.dropped == 1
+    assert arrived(reader) == largest
 
 
 def write_and_die(block: bytearray, hint: Hint, now: int, cut: int) -> bool:
@@ -137,14 +109,10 @@ def test_a_writer_that_died_after_any_byte_never_yields_a_wrong_hint_and_the_nex
     reader, writer = pair(block)
     for hint, length in ((HINT, cut), (OTHER, again)):
         whole = write_and_die(block, hint, 1, length)
-        delivery = reader.poll()
-        assert delivery is None or delivery.hint == hint
-        assert delivery is not None or not whole
+        assert arrived(reader) in ((hint,) if whole else (hint, None))
     last = Hint((CallHint("get_weather", {"city": "Oslo", "days": 1}),), version=9)
     writer.publish(HERE, last, 3)
-    delivery = reader.poll()
-    assert delivery is not None
-    assert delivery.hint == last
+    assert arrived(reader) == last
 
 
 @given(
@@ -162,19 +130,10 @@ def test_arbitrary_bytes_in_the_block_yield_nothing_raise_nothing_and_the_next_w
     assert reader.poll() is None
     reader.expect(HERE, TOOLS)
     writer.publish(HERE, HINT, 1)
-    delivery = reader.poll()
-    assert delivery is not None
-    assert delivery.hint == HINT
+    assert arrived(reader) == HINT
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(payload=st.binary(max_size=64) | json_values.map(lambda value: repr(value).encode()[:MAX_PAYLOAD]))
+@given(payload=PAYLOADS.map(lambda payload: payload[:MAX_PAYLOAD]))
 @example(payload=b"[" * MAX_PAYLOAD)
 @example(payload=b"9" * MAX_PAYLOAD)
 @example(payload=b'["get_weather",{"city":"\\ud800"}]')
@@ -237,9 +196,8 @@ def test_of_a_flood_from_another_process_only_whole_messages_are_seen_and_the_la
             os.set_blocking(writer.stdout.fileno(), False)
             seen, done = [], False
             while not done:
-                done = (
-                    writer.stdout.read() is not None
-                )  # "done", or its end; before the poll, which then sees the last message
+                # "done", or its end; before the poll, which then sees the last message
+                done = writer.stdout.read() is not None
                 delivery = reader.poll()
                 if delivery is not None:
                     n = delivery.published_ns
