@@ -119,6 +119,12 @@ def test_what_is_written_is_read_again_and_the_same_trace_gives_the_same_bytes(n
     assert path.read_bytes() == first
 
 
+def test_a_trace_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OospecError, match="trace"):
+        write_trace(Trace.model_validate(good()), tmp_path / "missing" / "t.json")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_written_trace_has_a_line_a_request(file: Path) -> None:
     write_trace(Trace.model_validate(good()), file)
     lines = file.read_text().splitlines()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +12,7 @@ import pytest
 from helpers.recorded import Case, Publishing, serve
 from helpers.stubs import CALL, HINT, WEATHER, ask, call
 from oospec_async.completion import Completion, HintUse, Metrics
-from oospec_async.decoding.drafters import drafters_of
-from oospec_async.decoding.memory import Recollection
-from oospec_async.decoding.state import Setting
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.decoding.verify import Limits
-from oospec_async.errors import OospecError
 from oospec_async.events import Event, WaveReport
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.recording.assemble import make_trace
@@ -28,7 +22,7 @@ from oospec_async.recording.recorder import Recorder, Served
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.sidecar.channel import Address
-from oospec_async.testing import END, CharCodec, MessagePrompts, ScriptedSidecar, ScriptedTarget, scripted_engine
+from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 from oospec_async.trace import ModelInfo, Trace, check_trace, read_trace, write_trace
 
 INFO = ModelInfo(name="m", source="directory", weights_sha256="0" * 64, dtype="float32", device="cpu")
@@ -60,26 +54,11 @@ DONE = Completion(
 )  # fmt: skip
 
 
-def decode() -> Decode:
-    output = [*map(ord, "hello"), END]
-    setting = Setting(
-        prompt=[63],
-        tools=(WEATHER,),
-        limits=Limits(10, frozenset({END})),
-        codec=CharCodec(),
-        dialects=MessagePrompts.dialects,
-        drafters=drafters_of("ar"),
-        memory=Recollection(),
-        curve=SETUP.curve,
-        vocabulary=0x110000,
-    )
-    return Decode(setting, output, [()] * len(output))
-
-
 def recorder(events: list[Event] = EVENTS, hints: tuple[Hint, ...] = HINTS) -> Recorder:
+    (served,) = serve([Case("r", "hello")], "ar").recorder.served
     made = Recorder(keep=True)
     made.events = list(events)
-    made.serve(Served("r", "oospec", int(8e9), int(9.5e9), decode(), hints))
+    made.serve(Served("r", "oospec", int(8e9), int(9.5e9), served.decode, hints))
     return made
 
 
@@ -87,36 +66,39 @@ def trace(events: list[Event] = EVENTS, hints: tuple[Hint, ...] = HINTS) -> Trac
     return make_trace(SETUP, recorder(events, hints), [ASKED], [DONE])
 
 
-def test_rounds_count_from_the_start_of_the_prefill_and_know_the_hint_that_they_used() -> None:
+def test_a_trace_tells_of_rounds_hints_and_the_wave_in_times_since_the_start_of_the_prefill() -> None:
     (run,) = trace().requests
-    assert [(round(r.start, 3), r.hint_version, r.committed) for r in run.rounds] == [(1.1, 0, 1), (1.3, 1, 4)]
     assert (run.slots, run.functions, run.payload_bytes) == (2, 1, 20)
+    assert [(round(r.start, 3), r.hint_version, r.committed) for r in run.rounds] == [(1.1, 0, 1), (1.3, 1, 4)]
     assert [(round(p.seconds, 3), p.version, p.ready) for p in run.publishes] == [(0.3, 1, 1), (0.5, 2, 2)]
+    assert run.wave is not None
+    assert run.wave.start == 0.0
+    assert [(s.kind, s.tokens, s.branches, s.context, s.publishes, round(s.seconds, 3)) for s in run.wave.steps] == [
+        ("prefill", 15, 0, 0, None, 0.2),
+        ("step", 9, 2, 15, 1, 0.1),
+        ("step", 1, 1, 24, 2, 0.2),
+    ]
+    # One for every published version, polled or not.
+    assert [(profile.version, len(profile.drafted)) for profile in run.profiles] == [(0, 5), (1, 5), (2, 5)]
+
+
+def test_a_trace_tells_what_every_forward_took_and_the_host_between_two_of_the_target() -> None:
+    timing = trace().timing
+    # The context of a verification are the rows before its root.
+    assert [(s.tokens, s.context, round(s.seconds, 3)) for s in timing.target_verify] == [(1, 20, 0.1), (5, 21, 0.2)]
+    assert [(s.tokens, s.seconds) for s in timing.target_prefill] == [(20, 1.0)]
+    assert [(s.tokens, round(s.seconds, 3)) for s in timing.sidecar_prefill] == [(15, 0.2)]
+    assert [(s.branches, s.tokens, s.context) for s in timing.sidecar_step] == [(2, 9, 15), (1, 1, 24)]
+    assert [round(sample.seconds, 3) for sample in timing.host] == [0.1, 0.1]
+    assert [sample.bytes for sample in timing.link] == [len(encode_hint(hint)) for hint in HINTS]
+    assert all(0 < sample.seconds < 10 for sample in timing.link)
 
 
 def test_arrivals_count_from_the_first_one_and_waiting_for_a_turn_is_not_in_before() -> None:
     made = recorder()
-    made.serve(Served("unfinished", "oospec", int(7e9), int(7e9), decode(), ()))
+    made.serve(replace(made.served[0], request="unfinished", arrival_ns=int(7e9), start_ns=int(7e9)))
     (run,) = make_trace(SETUP, made, [ASKED], [DONE]).requests
     assert (run.arrival, run.before) == (1.0, 0.5)
-
-
-def test_the_wave_tells_every_forward_and_what_was_published_after_it() -> None:
-    wave = trace().requests[0].wave
-    assert wave is not None
-    assert [(s.kind, s.tokens, s.branches, s.context, s.publishes) for s in wave.steps] == [
-        ("prefill", 15, 0, 0, None),
-        ("step", 9, 2, 15, 1),
-        ("step", 1, 1, 24, 2),
-    ]
-    assert wave.start == 0.0
-    assert [round(step.seconds, 3) for step in wave.steps] == [0.2, 0.1, 0.2]
-
-
-def test_there_is_a_profile_for_every_published_version_polled_or_not() -> None:
-    (run,) = trace().requests
-    assert [profile.version for profile in run.profiles] == [0, 1, 2]
-    assert {len(profile.drafted) for profile in run.profiles} == {5}
 
 
 def test_a_version_of_which_nobody_knows_the_hint_is_left_out() -> None:
@@ -149,35 +131,12 @@ def test_what_a_sidecar_reports_amiss_is_left_out() -> None:
     assert trace([*EVENTS, *lies]).requests == trace().requests
 
 
-def test_host_time_is_the_gap_between_forwards_of_the_target() -> None:
-    assert [round(sample.seconds, 3) for sample in trace().timing.host] == [0.1, 0.1]
-
-
-def test_the_context_of_a_verification_are_the_rows_before_its_root() -> None:
-    assert [(s.tokens, s.context) for s in trace().timing.target_verify] == [(1, 20), (5, 21)]
-
-
-def test_the_link_is_measured_with_the_hints_of_the_run() -> None:
-    samples = trace().timing.link
-    assert [sample.bytes for sample in samples] == [len(encode_hint(hint)) for hint in HINTS]
-    assert all(0 < sample.seconds < 10 for sample in samples)
-
-
 def test_a_trace_holds_no_texts_and_no_unfinished_requests(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
     made = trace()
-    write_trace(made, path)
-    text = path.read_text()
-    assert "secret" not in text
-    assert "Paris" not in text
-    assert "unfinished" not in text
-    assert Trace.model_validate(json.loads(text)) == made
-
-
-def test_a_trace_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OospecError, match="trace"):
-        write_trace(trace(), tmp_path / "missing" / "t.json")
-    assert list(tmp_path.iterdir()) == []
+    write_trace(made, tmp_path / "t.json")
+    text = (tmp_path / "t.json").read_text()
+    assert not any(word in text for word in ("secret", "Paris", "unfinished"))
+    assert Trace.model_validate_json(text) == made
 
 
 # --- whole runs of an engine of stubs
