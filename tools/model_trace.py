@@ -33,8 +33,9 @@ from oospec_async.hints import Hint, decode_hint, encode_hint
 from oospec_async.recording.profile import Decode, profiles
 from oospec_async.toolcall import ToolCall
 from oospec_async.trace import Publish, RequestTrace, Timing, Trace, Wave, write_trace
-from oospec_async.training.data.readers.base import Notes, needed
+from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.readers.source import read_rows
+from oospec_async.training.records import Call, Record
 from oospec_async.weights.load import load_tokenizer
 from tools.gpu_checks.base import FULL, Shape
 from tools.trace_models import times
@@ -139,18 +140,15 @@ def chosen_cases(data: Path, writer: Writer, limit: int, seed: int, notes: Notes
     return cases
 
 
+class _Guessed(Record):
+    id: str
+    calls: list[Call]
+
+
 def read_guesses(path: Path) -> dict[str, list[ToolCall]]:
     """Calls by request id: lines of ``{"id": …, "calls": [{"name": …, "arguments": {…}}]}``. Raises OospecError."""
-    guesses: dict[str, list[ToolCall]] = {}
-    for row in read_rows(path):
-        calls = []
-        for call in row.need("calls", list):
-            if not isinstance(call, dict):
-                raise OospecError(f"{row.where}: calls: a call is an object, not {type(call).__name__}")
-            where = f"{row.where}: calls"
-            calls.append(ToolCall(needed(call, "name", str, where), needed(call, "arguments", dict, where)))
-        guesses[row.need("id", str)] = calls
-    return guesses
+    guessed = (row.read(_Guessed) for row in read_rows(path))
+    return {line.id: [ToolCall(call.name, call.arguments) for call in line.calls] for line in guessed}
 
 
 def _guess(case: Case, recorded: dict[str, list[ToolCall]] | None, source: Path | None, seed: str) -> Guess:

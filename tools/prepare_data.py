@@ -21,8 +21,9 @@ from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.request import parse_request
 from oospec_async.training.data.readers import FORMATS
-from oospec_async.training.data.readers.base import Format, Ids, Notes, Object, check_gold
+from oospec_async.training.data.readers.base import Format, Ids, Notes, check_gold
 from oospec_async.training.data.readers.source import find, read_rows
+from oospec_async.training.records import Object
 
 
 def prepare(

@@ -20,3 +20,9 @@ class Call(Record):
 
     name: str
     arguments: dict[str, Json]
+
+
+class Answered(Record):
+    """What the line of a request says of its answer."""
+
+    gold: list[Call] | None = None

@@ -26,7 +26,12 @@ def requests_of(name: str, path: Path) -> tuple[list[dict[str, Any]], dict[str, 
     notes = Notes()
     reader = FORMATS[name](path, notes)
     made = [request for row in read_rows(path) for request in reader.requests(row)]
-    return made, {note["rule"]: note["count"] for note in notes.as_json()}
+    return made, counted(notes)
+
+
+def counted(notes: Notes) -> dict[str, int]:
+    """How often each rule was applied."""
+    return {note["rule"]: note["count"] for note in notes.as_json()}
 
 
 def function(name: str, *parameters: str, required: tuple[str, ...] = (), **schema: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.training import asking, call, function, read_back, write_rows
+from helpers.training import asking, call, counted, function, read_back, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.training.data.decontaminate import (
     Cleaner,
@@ -89,7 +89,7 @@ HISTORY = [
 def test_what_collides_is_removed_and_counted(row: dict[str, Any], reason: str) -> None:
     notes = Notes()
     assert Cleaner(Evaluation.of(EVALUATED), notes).cleaned(row, "here") is None
-    assert notes.count(f"{reason}; request removed") == 1
+    assert counted(notes) == {f"{reason}; request removed": 1}
 
 
 def test_a_function_that_is_only_on_offer_is_taken_from_the_offer() -> None:
@@ -100,7 +100,7 @@ def test_a_function_that_is_only_on_offer_is_taken_from_the_offer() -> None:
     assert made == {key: value for key, value in row.items() if key != "accepted"} | {"tools": [function("f")]}
     assert cleaner.removed == {"x.add_numbers"}
     assert cleaner.cleaned(row, "there") is None
-    assert notes.count("the same request again; removed") == 1
+    assert counted(notes)["the same request again; removed"] == 1
 
 
 NAMES = st.sampled_from(["get_forecast", "weather.getForecast", "f", "g", "add_numbers", "a.b", "Not-Listed", "h"])

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oospec_async.training.data.readers.literals import Unreadable, literal, loose_literal, python_calls
+from oospec_async.training.records import Call
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ from oospec_async.training.data.readers.literals import Unreadable, literal, loo
 )
 def test_calls_are_read_by_rule(text: str, calls: Any, repaired: bool) -> None:
     read, fixed = python_calls(text)
-    assert [(each["name"], each["arguments"]) for each in read] == calls
+    assert [(each.name, each.arguments) for each in read] == calls
     assert fixed == repaired
 
 
@@ -61,7 +62,7 @@ def test_calls_written_as_python_are_read_back(arguments: dict[str, Any]) -> Non
         compile(f"A({', '.join(keywords)})", "", "eval")
     except SyntaxError:  # another keyword of the language
         return
-    assert python_calls(f"[A({', '.join(keywords)})]") == ([{"name": "A", "arguments": kept}], False)
+    assert python_calls(f"[A({', '.join(keywords)})]") == ([Call(name="A", arguments=kept)], False)
 
 
 @pytest.mark.parametrize("text", ["{'a': int}", "__import__('os').abort()", "{1, 2}", "b'2'", "1e999", "(" * 5000, ""])

@@ -28,7 +28,8 @@ SHELF = Shelf(POOL, Evaluation())
 
 
 def written(name: str, number: int = 0, area: str = "area0/part") -> Written:
-    return Written(f"Do {name} {number}", area, tool(name, area).function, [{"n": number}])
+    function = tool(name, area).function
+    return Written(text=f"Do {name} {number}", field=area, function=function, values=[{"n": number}], ok=True)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -14,9 +14,12 @@ from oospec_async.training.data.rows import questions
 from oospec_async.training.data.training_rows import TrainingRow
 from oospec_async.training.fit.loss import weighted_loss
 from oospec_async.training.fit.pack import pack, sampled
+from oospec_async.training.records import Call
 
 REQUEST = tiny.request("Weather in Paris and Rome?", tools=(tiny.WEATHER, tiny.TIME))
-CALLS = [("get_weather", {"city": "Paris", "days": 3}), ("get_weather", {"city": "Rome"})]
+CALLS = [
+    Call(name="get_weather", arguments=arguments) for arguments in ({"city": "Paris", "days": 3}, {"city": "Rome"})
+]
 ROWS = list(questions(REQUEST, CALLS, "here", Notes()))
 LINE = TrainingRow(id="r", split="train", teacher=True, request=REQUEST, rows=ROWS)
 

@@ -86,7 +86,7 @@ def test_choices_are_an_enum(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"conversations": []}, "conversations: a human's and an assistant's turn"),
+        ({"conversations": []}, "conversations: should not be empty"),
         ({"conversations": [{"value": "api_list"}, {"value": "[]"}]}, "no 'api_list = "),
         ({"conversations": [finetune()["conversations"][0], {"value": "no list"}]}, "the answer is no list of calls"),
     ],

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from oospec_async.files.validation import validated
 from oospec_async.request import Json, Request, Tool, parse_request
 from oospec_async.sidecar.questions import (
     NONE,
@@ -18,52 +21,57 @@ from oospec_async.sidecar.questions import (
     whole_question,
 )
 from oospec_async.training.data.decontaminate import Cleaner, Evaluation, function_of
-from oospec_async.training.data.readers.base import Notes, Object, needed, refers
+from oospec_async.training.data.readers.base import Notes, refers
 from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.splits import Split, common_split, split_of
 from oospec_async.training.data.training_rows import Kind, Taught
-from oospec_async.training.stage import check_output, progress, read_lines, write_output
+from oospec_async.training.records import Answered, Call, Object, Record
+from oospec_async.training.stage import check_output, progress, read_lines, read_records, write_output
 from oospec_async.training.teach.reply import Key, key_of
 
-Call = tuple[str, Mapping[str, Json]]
 
-
-def valid(calls: Json, request: Request, gold: Sequence[Call] | None) -> bool:
-    """Whether a teacher's calls can be taught: the functions of gold in its order (without gold: functions on offer).
+def valid(calls: Json, request: Request, gold: Sequence[Call] | None) -> list[Call] | None:
+    """A teacher's calls if they can be taught: the functions of gold in its order (without gold: functions on offer).
 
     Arguments must be in the schema, and those that it requires must be there.
     """
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        return False
-    names = [call.get("name") for call in calls]
-    expected = [name for name, _ in gold] if gold is not None else names
+    try:
+        made = _Calls.model_validate({"calls": calls}).calls
+    except ValidationError:
+        return None
+    names = [call.name for call in made]
+    expected = [call.name for call in gold] if gold is not None else names
     if not names and gold is None:
-        return False
-    return names == expected and all(_fits(call, request) for call in calls)
+        return None
+    return made if names == expected and all(_fits(call, request) for call in made) else None
 
 
-def _fits(call: Object, request: Request) -> bool:
-    tool, arguments = request.tool(str(call.get("name"))), call.get("arguments")
-    if tool is None or not isinstance(arguments, dict):
+class _Calls(Record):
+    calls: list[Call]
+
+
+def _fits(call: Call, request: Request) -> bool:
+    tool = request.tool(call.name)
+    if tool is None:
         return False
     known = {slot.name: slot.required for slot in tool.slots}
-    return set(arguments) <= set(known) and {name for name, required in known.items() if required} <= set(arguments)
+    passed = call.arguments.keys()
+    return passed <= known.keys() and passed >= {name for name, required in known.items() if required}
 
 
 def questions(request: Request, calls: Sequence[Call], where: str, notes: Notes) -> Iterator[Taught]:
     """Rows of a request that is answered by ``calls``; a value that is another call's result makes no row."""
-    for number, (name, _) in enumerate(calls, start=1):
-        yield _row("function", function_question(number), name_text(name), chosen=True)
+    for number, call in enumerate(calls, start=1):
+        yield _row("function", function_question(number), name_text(call.name), chosen=True)
     yield _row("function", function_question(len(calls) + 1), name_text(NONE), chosen=True)
     for tool in request.tools:
-        mine = [arguments for name, arguments in calls if name == tool.name]
+        mine = [call.arguments for call in calls if call.name == tool.name]
         for number, arguments in enumerate(mine or [{}], start=1):
             yield from _arguments(tool, number, arguments, bool(mine), where, notes)
-    if any(refers(arguments) for _, arguments in calls):
+    if any(refers(call.arguments) for call in calls):
         notes.add("call with another call's result; no row for the whole answer", where)
         return
-    whole = [{"name": name, "arguments": dict(arguments)} for name, arguments in calls]
-    yield _row("call", whole_question(), answer_text(whole), chosen=True)
+    yield _row("call", whole_question(), answer_text([call.model_dump() for call in calls]), chosen=True)
 
 
 def _arguments(
@@ -83,6 +91,12 @@ def _row(kind: Kind, question: Question, answer: str, *, chosen: bool) -> Taught
     return Taught(kind=kind, stem=question.stem, ask=question.ask, answer=answer, chosen=chosen)
 
 
+class _Said(Record):
+    id: str
+    asked: str
+    calls: Json
+
+
 class RowMaker:
     """Decides for each request whose calls are taught, which split it is of, and what it may show."""
 
@@ -92,9 +106,8 @@ class RowMaker:
         self._notes = notes
         self._cleaner = Cleaner(known, notes)
 
-    def made(self, raw: Object, where: str) -> Object | None:
-        """A line of the output, or None if the request is left out (counted)."""
-        request = parse_request(raw, where)
+    def made(self, raw: Object, request: Request, where: str) -> Object | None:
+        """A line of the output, or None if the request is left out (counted). ``raw``: the request as read."""
         found = self._calls(raw, request, where)
         if found is None:
             return None
@@ -108,17 +121,17 @@ class RowMaker:
         source = raw.get("source", "")
         return {"id": request.id, "source": source, "teacher": teacher, "split": split, "request": shown, "rows": rows}
 
-    def _calls(self, raw: Object, request: Request, where: str) -> tuple[list[Call], bool] | None:
-        gold = _gold(raw, where)
-        answered = self._answers.get(key_of(request))
-        if answered is not None and valid(answered, request, gold):
+    def _calls(self, raw: Object, request: Request, where: str) -> tuple[Sequence[Call], bool] | None:
+        gold = validated(Answered, raw, where, "a request").gold
+        key = key_of(request)
+        if key in self._answers and (taught := valid(self._answers[key], request, gold)) is not None:
             self._notes.add("calls of the teacher; taken", where)
-            return [(call["name"], call["arguments"]) for call in answered], True
-        reason = "no teacher's calls" if answered is None else "teacher's calls that are not valid"
+            return taught, True
+        reason = "teacher's calls that are not valid" if key in self._answers else "no teacher's calls"
         if gold is None:
             self._notes.add(f"{reason}, and no gold; request left out", where)
             return None
-        if any(request.tool(name) is None for name, _ in gold):
+        if any(request.tool(call.name) is None for call in gold):
             self._notes.add("gold calls a function that is not on offer; request left out", where)
             return None
         self._notes.add(f"{reason}; gold taken", where)
@@ -126,11 +139,10 @@ class RowMaker:
 
     def _placed(self, raw: Object, calls: Sequence[Call], where: str) -> tuple[Split, Object] | None:
         """The split, and the request as it is trained on: no function of an evaluation set or of another split."""
-        gold = [{"name": name, "arguments": dict(arguments)} for name, arguments in calls]
-        shown = self._cleaner.cleaned({**_question(raw), "gold": gold}, where)
+        shown = self._cleaner.cleaned({**_question(raw), "gold": [call.model_dump() for call in calls]}, where)
         if shown is None:
             return None
-        called, names = {name for name, _ in calls}, [function_of(tool)["name"] for tool in shown["tools"]]
+        called, names = {call.name for call in calls}, [function_of(tool)["name"] for tool in shown["tools"]]
         split = common_split(called or names)
         if split is None:
             self._notes.add("functions of several splits; request left out", where)
@@ -146,32 +158,23 @@ def _question(raw: Object) -> Object:
     return {key: raw[key] for key in ("id", "messages", "tools", "tools_in_prompt") if key in raw}
 
 
-def _gold(raw: Object, where: str) -> list[Call] | None:
-    if "gold" not in raw:
-        return None
-    return [
-        (needed(call, "name", str, f"{where}: gold"), needed(call, "arguments", dict, f"{where}: gold"))
-        for call in needed(raw, "gold", list, where)
-    ]
-
-
 def rows_file(requests: Sequence[Path], calls: Sequence[Path], evaluation: Sequence[str], out: Path) -> list[str]:
     """Write one line a request: ``id``, ``source``, ``teacher`` (whether its calls were taken), ``split``, ``request``
     and ``rows``; return lines that say what was done. Raises OospecError naming the file, line and field.
     """
     check_output(out, *requests, *calls)
-    answered = [row for path in calls for row in read_lines(path, "id", "asked", "calls")]
-    answers = {(row.need("id", str), row.need("asked", str)): row.data["calls"] for row in answered}
+    answers = {(line.id, line.asked): line.calls for path in calls for _, line in read_records(path, _Said)}
     known, files = read_evaluation(evaluation)
     notes, made = Notes(), list[Object]()
     maker, seen = RowMaker(answers, known, notes), set[str]()
     with progress() as bar:
         for row in bar.track([row for path in requests for row in read_lines(path, "id")], description="requests"):
-            if row.need("id", str) in seen:
+            request = parse_request(row.data, row.where)
+            if request.id in seen:
                 notes.add("id used before; request left out", row.where)
                 continue
-            seen.add(row.data["id"])
-            line = maker.made(row.data, row.where)
+            seen.add(request.id)
+            line = maker.made(row.data, request, row.where)
             made += [] if line is None else [line]
     counts = _counts(made)
     write_output(out, made, "rows", {"eval": list(evaluation)}, [*requests, *calls, *files], counts, notes)

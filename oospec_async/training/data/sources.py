@@ -10,8 +10,9 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Json, parse_request
 from oospec_async.training.data.decontaminate import Cleaner, Evaluation
 from oospec_async.training.data.readers import FORMATS
-from oospec_async.training.data.readers.base import Ids, Notes, Object, check_gold
+from oospec_async.training.data.readers.base import Ids, Notes, check_gold
 from oospec_async.training.data.readers.source import read_rows, stem
+from oospec_async.training.records import Object
 from oospec_async.training.stage import check_output, progress, write_output
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from oospec_async.training.data.decontaminate import function_of, name_key
-from oospec_async.training.data.readers.base import Object
+from oospec_async.training.records import Object
 from oospec_async.training.stage import check_output, read_lines, write_output
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+[0-9]*|[A-Z]+[0-9]*|[0-9]+")

@@ -13,7 +13,7 @@ from oospec_async.request import Request
 from oospec_async.sidecar.loading import load_sidecar
 from oospec_async.sidecar.shipped_adapters import SHIPPED, find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave
-from oospec_async.training.data.readers.base import Object
+from oospec_async.training.records import Object
 from oospec_async.training.stage import Growing, check_output, read_asked
 from oospec_async.training.teach.reply import asked, unanswered
 from oospec_async.weights.adapters import describe_adapter

@@ -15,14 +15,13 @@ from oospec_async.request import Json, parse_request
 from oospec_async.training.data.readers.base import Row
 from oospec_async.training.judge.answers import read_guesses, read_said
 from oospec_async.training.judge.score import Expected, Score, exactly, judge
-from oospec_async.training.records import Call, Object, Record
+from oospec_async.training.records import Answered, Object
 from oospec_async.training.stage import read_lines
 from oospec_async.training.teach.reply import key_of
 
 
-class _Answered(Record):
+class _Answered(Answered):
     accepted: list[Expected] | None = None
-    gold: Sequence[Call] = ()
 
 
 def judge_files(guesses: Path, requests: Path, calls: Path | None) -> Mapping[str, Score]:
@@ -51,7 +50,7 @@ def _by_rules(row: Row) -> Sequence[Expected]:
     answered = validated(_Answered, row.data, row.where, "a request")
     if answered.accepted is not None:
         return answered.accepted
-    return exactly((call.name, call.arguments) for call in answered.gold)
+    return exactly((call.name, call.arguments) for call in answered.gold or ())
 
 
 def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:

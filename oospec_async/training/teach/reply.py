@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from oospec_async.request import Request
-from oospec_async.training.data.readers.base import Object
+from oospec_async.training.records import Object
 
 REFUSED = "refused"  # as a finish: the teacher could not take the request, mostly for its length
 

@@ -15,7 +15,7 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Json, Request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
-from oospec_async.training.data.readers.base import Object
+from oospec_async.training.records import Object
 from oospec_async.training.stage import Growing, check_output, read_asked
 from oospec_async.training.teach.endpoint import Endpoint
 from oospec_async.training.teach.reply import REFUSED, Reply, Teacher, asked, unanswered

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 
 from oospec_async.request import Json, Parameter, Tool
-from oospec_async.training.data.readers.base import Object, refers
+from oospec_async.training.data.readers.base import refers
 from oospec_async.training.data.readers.literals import literal
+from oospec_async.training.records import Call, Object
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
@@ -16,6 +17,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+
+
+def answered(request: Object, gold: Sequence[Call]) -> Object:
+    """The request with its gold, and with what is accepted."""
+    calls = [call.model_dump() for call in gold]
+    return {**request, "gold": calls, "accepted": accepted(calls, request["tools"])}
 
 
 def accepted(gold: Sequence[Object], tools: Sequence[Object]) -> list[Object]:

@@ -5,15 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from oospec_async.errors import OospecError
+from oospec_async.files.validation import validated
 from oospec_async.request import Json
-from oospec_async.training.data.readers.accepted import accepted
-from oospec_async.training.data.readers.base import Format, Object, Row, as_tools, needed
+from oospec_async.training.data.readers.accepted import answered
+from oospec_async.training.data.readers.base import Format, Row, as_tools, listed
 from oospec_async.training.data.readers.literals import literal
+from oospec_async.training.records import Call, Object, Record
 
 _SECTION = re.compile(r"^\*\*Available Tools\*\*$(.*?)(?=^\*\*|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^\d+\. Name: *", re.MULTILINE)
 _FIELDS = re.compile(r"(?P<name>[^\n]*)(?:\nDescription: *(?P<text>.*?))?(?:\nParameters: *(?P<block>.*))?", re.DOTALL)
+
+
+class _Turn(Record):
+    system: str
+    user: str
+
+
+class _Call(Call):
+    arguments: Object = Field(validation_alias="parameters")
 
 
 class ApiBank(Format):
@@ -24,16 +37,16 @@ class ApiBank(Format):
     """
 
     def requests(self, row: Row) -> Iterator[Object]:
-        system, user = row.need("system", str), row.need("user", str)
-        tools = as_tools(self._functions(system, row.where), row.where, self._notes)
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        turn = row.read(_Turn)
+        tools = as_tools(self._functions(turn.system, row.where), row.where, self._notes)
+        messages = [{"role": "system", "content": turn.system}, {"role": "user", "content": turn.user}]
         made: Object = {"id": _name(row), "messages": messages, "tools": tools, "tools_in_prompt": True}
         if "answer" not in row.data:
             self._notes.add("row without an answer; no gold", row.where)
             yield made
             return
-        gold = _gold(row)
-        yield {**made, "gold": gold, "accepted": accepted(gold, tools)}
+        where = f"{row.where}: answer"
+        yield answered(made, [validated(_Call, call, where, "a call") for call in listed(row.data["answer"])])
 
     def _functions(self, system: str, where: str) -> list[Json]:
         section = _SECTION.search(system)
@@ -52,17 +65,6 @@ class ApiBank(Format):
             properties = {}
         parameters = {"type": "object", "properties": properties}
         return {"name": fields["name"].strip(), "description": (fields["text"] or "").strip(), "parameters": parameters}
-
-
-def _gold(row: Row) -> list[Object]:
-    answer = row.data["answer"]
-    calls: list[Object] = []
-    for call in answer if isinstance(answer, list) else [answer]:
-        if not isinstance(call, dict):
-            raise OospecError(f"{row.where}: answer: a call is an object, not {type(call).__name__}")
-        name = needed(call, "name", str, f"{row.where}: answer")
-        calls.append({"name": name, "arguments": needed(call, "parameters", dict, f"{row.where}: answer")})
-    return calls
 
 
 def _name(row: Row) -> str:

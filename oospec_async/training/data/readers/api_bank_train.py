@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Json
-from oospec_async.training.data.readers.accepted import accepted
-from oospec_async.training.data.readers.base import Format, Object, Row, as_tools
+from oospec_async.training.data.readers.accepted import answered
+from oospec_async.training.data.readers.base import Format, Row, as_tools, turn_of
 from oospec_async.training.data.readers.literals import Unreadable, loose_literal, python_calls
+from oospec_async.training.records import Call, Object, Record
 
 _REQUEST = "API-Request:"
 _STEP = re.compile(rf"{_REQUEST} (.*?)->(.*)")
 _TIME = re.compile(r"\s*TIME: (.*)$")
 _SEARCH = "ToolSearcher"
+
+
+class _Step(Record):
+    input: str
+    output: str
 
 
 class ApiBankTrain(Format):
@@ -25,7 +30,8 @@ class ApiBankTrain(Format):
     """
 
     def requests(self, row: Row) -> Iterator[Object]:
-        text, output = row.need("input", str), row.need("output", str).strip()
+        step = row.read(_Step)
+        output = step.output.strip()
         if not output.startswith(_REQUEST):
             self._notes.add("answer is a reply and no call; row left out", row.where)
             return
@@ -34,12 +40,11 @@ class ApiBankTrain(Format):
         except Unreadable:
             self._notes.add("answer that cannot be read as calls; row left out", row.where)
             return
-        functions, messages = self._read(text, row.where)
+        functions, messages = self._read(step.input, row.where)
         tools = as_tools(functions, row.where, self._notes)
-        made: Object = {"id": row.name, "messages": messages, "tools": tools}
-        yield {**made, "gold": gold, "accepted": accepted(gold, tools)}
+        yield answered({"id": row.name, "messages": messages, "tools": tools}, gold)
 
-    def _calls(self, text: str, where: str) -> list[Object]:
+    def _calls(self, text: str, where: str) -> list[Call]:
         calls, repaired = python_calls(text)
         if repaired:
             self._notes.add("call that is not Python, such as an unquoted value; read by rule", where)
@@ -77,18 +82,8 @@ class ApiBankTrain(Format):
         except Unreadable:
             self._notes.add("earlier step that cannot be read as calls; left out of the messages", where)
             return [], []
-        asked = [
-            {
-                "id": f"call_{number}_{index}",
-                "type": "function",
-                "function": {"name": each["name"], "arguments": json.dumps(each["arguments"], ensure_ascii=False)},
-            }
-            for index, each in enumerate(calls)
-        ]
-        messages: list[Object] = [{"role": "assistant", "content": "", "tool_calls": asked}]
-        messages.append({"role": "tool", "tool_call_id": asked[-1]["id"], "name": calls[-1]["name"], "content": result})
-        found = self._found(result, where) if calls[-1]["name"] == _SEARCH else []
-        return found, messages
+        found = self._found(result, where) if calls[-1].name == _SEARCH else []
+        return found, turn_of(calls, [f"call_{number}_{index}" for index in range(len(calls))], result)
 
     def _found(self, result: str, where: str) -> list[Json]:
         value = loose_literal(result)

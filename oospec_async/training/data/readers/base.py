@@ -5,42 +5,32 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
-from oospec_async.errors import OospecError
+from oospec_async.files.validation import M, validated
 from oospec_async.request import Json, Request
-
-T = TypeVar("T")
-Object = dict[str, Json]
-
-_WORDS: dict[type, str] = {list: "a list", dict: "an object", str: "text", bool: "true or false"}
+from oospec_async.training.records import Call, Object
 
 
 class Notes:
     """Counts what a rule decided, by kind, and remembers where each kind was met first."""
 
     def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._first: dict[str, str] = {}
+        self._kinds: dict[str, tuple[int, str]] = {}
 
     def add(self, kind: str, where: str) -> None:
-        self._counts[kind] += 1
-        self._first.setdefault(kind, where)
+        count, first = self._kinds.get(kind, (0, where))
+        self._kinds[kind] = count + 1, first
 
     def lines(self) -> Iterator[str]:
-        for kind, count in self._counts.items():
-            yield f"{count} x {kind} (first: {self._first[kind]})"
+        for kind, (count, first) in self._kinds.items():
+            yield f"{count} x {kind} (first: {first})"
 
     def as_json(self) -> list[Object]:
         """For a manifest: kind, count, and where it was met first."""
-        return [{"rule": k, "count": count, "first": self._first[k]} for k, count in self._counts.items()]
-
-    def count(self, kind: str) -> int:
-        return self._counts[kind]
+        return [{"rule": kind, "count": count, "first": first} for kind, (count, first) in self._kinds.items()]
 
 
 class Ids:
@@ -67,9 +57,9 @@ class Row:
     name: str
     data: Object
 
-    def need(self, field: str, kind: type[T]) -> T:
-        """The field's value. Raises OospecError if it is missing or of another kind."""
-        return needed(self.data, field, kind, self.where)
+    def read(self, kind: type[M]) -> M:
+        """What is needed of it. Raises OospecError naming the field."""
+        return validated(kind, self.data, self.where, "a row")
 
 
 class Format(ABC):
@@ -94,13 +84,9 @@ class Format(ABC):
         """
 
 
-def needed(data: Object, field: str, kind: type[T], where: str) -> T:
-    if field not in data:
-        raise OospecError(f"{where}: {field}: missing; the row has {', '.join(map(repr, data)) or 'no fields'}")
-    value = data[field]
-    if not isinstance(value, kind):
-        raise OospecError(f"{where}: {field}: {_WORDS[kind]} is expected, not {type(value).__name__}")
-    return value
+def listed(value: Json) -> list[Json]:
+    """A list as it is, what is none as the only one."""
+    return value if isinstance(value, list) else [value]
 
 
 _REFERENCE = re.compile(r"\bAPI_call_\d+\b|\$\{")
@@ -109,6 +95,16 @@ _REFERENCE = re.compile(r"\bAPI_call_\d+\b|\$\{")
 def refers(value: Json) -> bool:
     """Whether a value is, or holds, another call's result: Seal-Tools' ``API_call_1``, ToolAlpaca's ``${…}``."""
     return _REFERENCE.search(json.dumps(value)) is not None
+
+
+def turn_of(calls: Sequence[Call], ids: Sequence[str], result: str) -> list[Object]:
+    """Calls and the result of the last one, as messages."""
+    asked = []
+    for name, call in zip(ids, calls, strict=True):
+        function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
+        asked.append({"id": name, "type": "function", "function": function})
+    answer = {"role": "tool", "tool_call_id": ids[-1], "name": calls[-1].name, "content": result}
+    return [{"role": "assistant", "content": "", "tool_calls": asked}, answer]
 
 
 def as_tools(functions: list[Json], where: str, notes: Notes) -> list[Object]:

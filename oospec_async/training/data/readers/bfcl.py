@@ -6,15 +6,33 @@ import json
 from collections.abc import Iterator
 from itertools import islice, product
 from pathlib import Path
+from typing import TypeVar
 
-from oospec_async.errors import OospecError
+from pydantic import Field
+
 from oospec_async.request import Json
 from oospec_async.training.data.readers import source as sources
-from oospec_async.training.data.readers.base import Format, Notes, Object, Row, T, as_tools, needed
+from oospec_async.training.data.readers.base import Format, Notes, Row, as_tools, listed
+from oospec_async.training.records import Object, Record
+
+T = TypeVar("T")
 
 _ANSWERS = "possible_answer"
 _MAY_BE_OMITTED = ""
 _MOST_FORMS = 256  # of one accepted value, where its parts have several accepted values each
+
+
+class _Named(Record):
+    id: str
+
+
+class _Question(_Named):
+    question: list[list[Json]] = Field(min_length=1)  # turns, each a list of messages
+    function: list[Json]
+
+
+class _Answer(Record):
+    ground_truth: list[dict[str, Object]]
 
 
 class Bfcl(Format):
@@ -33,56 +51,49 @@ class Bfcl(Format):
         path = sources.beside(source, _ANSWERS)
         if path is not None:
             self.beside = (path,)
-            self._answers = {row.need("id", str): row for row in sources.read_rows(path)}
+            self._answers = {row.read(_Named).id: row for row in sources.read_rows(path)}
         elif not self._no_call:
             notes.add(f"no file of accepted answers in {_ANSWERS}/; requests have no gold", str(source))
 
     def requests(self, row: Row) -> Iterator[Object]:
-        turns, functions = row.need("question", list), row.need("function", list)
-        if not turns or not isinstance(turns[0], list):
-            raise OospecError(f"{row.where}: question: a list of turns is expected, each a list of messages")
-        if len(turns) > 1:
+        found = row.read(_Question)
+        if len(found.question) > 1:
             self._notes.add("later turns left out; a request is the first turn", row.where)
-        made: Object = {"id": row.need("id", str), "messages": turns[0]}
-        made["tools"] = as_tools(functions, row.where, self._notes)
-        answered = self._answered(made["id"], functions, row.where)
+        made: Object = {"id": found.id, "messages": found.question[0]}
+        made["tools"] = as_tools(found.function, row.where, self._notes)
+        answered = self._answered(found, row.where)
         yield made if answered is None else {**made, "gold": answered[0], "accepted": answered[1]}
 
-    def _answered(self, name: str, functions: list[Json], where: str) -> tuple[list[Object], list[Object]] | None:
+    def _answered(self, asked: _Question, where: str) -> tuple[list[Object], list[Object]] | None:
         """Gold, and what is accepted."""
         if self._no_call:
             return [], []
         if self._answers is None:
             return None
-        answer = self._answers.get(name)
-        if answer is None:
+        if asked.id not in self._answers:
             self._notes.add("row without accepted answers; no gold", where)
             return None
-        named = [f for f in functions if isinstance(f, dict) and isinstance(f.get("name"), str)]
+        named = [f for f in asked.function if isinstance(f, dict) and isinstance(f.get("name"), str)]
         schemas = {f["name"]: f.get("parameters") for f in named}
         gold: list[Object] = []
         every: list[Object] = []
-        for call in answer.need("ground_truth", list):
-            if not isinstance(call, dict):
-                raise OospecError(f"{answer.where}: ground_truth: calls are objects, not {type(call).__name__}")
-            for function in call:
-                accepted = needed(call, function, dict, f"{answer.where}: ground_truth")
-                arguments = self._firsts(accepted, schemas.get(function), answer.where, nested=False)
-                gold.append({"name": function, "arguments": arguments})
-                every.append({"name": function, **self._accepted(accepted, arguments, answer.where)})
+        answer = self._answers[asked.id]
+        for function, accepted in (call for calls in answer.read(_Answer).ground_truth for call in calls.items()):
+            arguments = self._firsts(accepted, schemas.get(function), answer.where, nested=False)
+            gold.append({"name": function, "arguments": arguments})
+            every.append({"name": function, **self._accepted(accepted, arguments, answer.where)})
         return gold, every
 
     def _accepted(self, accepted: Object, chosen: Object, where: str) -> Object:
         """Every accepted value of each argument that may be passed, gold's first, and what may be left out."""
         values: dict[str, list[Json]] = {}
         optional: list[str] = []
-        for key, listed in accepted.items():
-            listed = listed if isinstance(listed, list) else [listed]
-            if not listed:
+        for key, accepted_values in accepted.items():
+            if not (choices := listed(accepted_values)):
                 continue  # noted for gold
-            optional += [key] if _MAY_BE_OMITTED in listed else []
+            optional += [key] if _MAY_BE_OMITTED in choices else []
             every = [chosen[key]] if key in chosen else []
-            for value in listed:
+            for value in choices:
                 forms = list(islice(_forms(value), _MOST_FORMS + 1))
                 if len(forms) > _MOST_FORMS:
                     self._notes.add(f"accepted: over {_MOST_FORMS} forms of an object; the first are listed", where)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 
 from oospec_async.request import Json
-from oospec_async.training.data.readers.base import Object
+from oospec_async.training.records import Call, Object
 
 _BROKEN = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 _NAME = r"[^\W\d][\w.]*"
@@ -36,7 +36,7 @@ class Unreadable(ValueError):
     """A text that is no call."""
 
 
-def python_calls(text: str) -> tuple[list[Object], bool]:
+def python_calls(text: str) -> tuple[list[Call], bool]:
     """Calls in ``[Name(key='value'), …]``, and whether the text had to be repaired.
 
     What is not Python is read by rule: without brackets it is one call; a value that is no literal is text, to the
@@ -52,10 +52,10 @@ def python_calls(text: str) -> tuple[list[Object], bool]:
     match = _CALL.fullmatch(body[1:-1] if bracketed else body)
     if match is None:
         raise Unreadable(text)
-    return [{"name": match[1], "arguments": dict(_pairs(match[2]))}], True
+    return [Call(name=match[1], arguments=dict(_pairs(match[2])))], True
 
 
-def _call(node: ast.Call) -> tuple[Object | None, bool]:
+def _call(node: ast.Call) -> tuple[Call | None, bool]:
     arguments: Object = {}
     fixed = False
     for keyword in node.keywords:
@@ -67,7 +67,7 @@ def _call(node: ast.Call) -> tuple[Object | None, bool]:
         arguments[keyword.arg] = value
     if node.args or not isinstance(node.func, ast.Name | ast.Attribute):
         return None, fixed
-    return {"name": ast.unparse(node.func), "arguments": arguments}, fixed
+    return Call(name=ast.unparse(node.func), arguments=arguments), fixed
 
 
 def _pairs(text: str) -> Iterator[tuple[str, Json]]:

@@ -5,9 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from pydantic import ValidationError, field_validator
+
 from oospec_async.request import Json
-from oospec_async.training.data.readers.accepted import accepted
-from oospec_async.training.data.readers.base import Format, Object, Row, needed
+from oospec_async.training.data.readers.accepted import answered
+from oospec_async.training.data.readers.base import Format, Row
+from oospec_async.training.records import Call, Object, Record
+
+
+class _Call(Call):
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _of_text(cls, value: Json) -> Json:
+        value = value or {}
+        return json.loads(value) if isinstance(value, str) else value
+
+
+class _Chat(Record):
+    messages: list[Json]
+    tools: list[Json] | None = None
+    gold: list[_Call] | None = None
 
 
 class OpenAi(Format):
@@ -17,49 +34,40 @@ class OpenAi(Format):
     """
 
     def requests(self, row: Row) -> Iterator[Object]:
-        messages = row.need("messages", list)
-        tools = _wrapped(row.need("tools", list) if row.data.get("tools") is not None else [])
+        chat = row.read(_Chat)
+        messages = chat.messages
         name = row.data["id"] if isinstance(row.data.get("id"), str) and row.data["id"] else row.name
-        made: Object = {"id": name, "messages": messages, "tools": tools}
+        made: Object = {"id": name, "messages": messages, "tools": [_wrapped(tool) for tool in chat.tools or []]}
         if row.data.get("tools_in_prompt") is True:
             made["tools_in_prompt"] = True
-        if "gold" in row.data or not messages or _role(messages[-1]) != "assistant":
-            if "gold" in row.data:
-                gold = [_plain(call, f"{row.where}: gold") for call in row.need("gold", list)]
-                made |= {"gold": gold, "accepted": row.data.get("accepted", accepted(gold, tools))}
+        if chat.gold is not None:
+            kept = {"accepted": row.data["accepted"]} if "accepted" in row.data else {}
+            yield answered(made, chat.gold) | kept
+        elif not messages or _role(messages[-1]) != "assistant":
             yield made
-            return
+        else:
+            yield from self._turns(made, row.where)
+
+    def _turns(self, chat: Object, where: str) -> Iterator[Object]:
+        name, messages = chat["id"], chat["messages"]
         for number, message in enumerate(messages):
             last = number == len(messages) - 1
             if number == 0 or _role(message) != "assistant" or not (last or message.get("tool_calls")):
                 continue
-            answer = self._gold(message, row.where)
-            if answer is not None:
-                turn = {"id": name if last else f"{name}-at-{number}", "messages": messages[:number]}
-                yield {**made, **turn, "gold": answer, "accepted": accepted(answer, tools)}
-
-    def _gold(self, message: Object, where: str) -> list[Object] | None:
-        calls = message.get("tool_calls") or []
-        try:
-            return [_plain(call["function"], where) for call in calls]
-        except (KeyError, TypeError, ValueError, RecursionError):
-            self._notes.add("calls whose arguments are no JSON object; turn left out", where)
-            return None
+            try:
+                gold = [_Call.model_validate(call["function"]) for call in message.get("tool_calls") or []]
+            except (KeyError, TypeError, RecursionError, ValidationError):
+                self._notes.add("calls whose arguments are no JSON object; turn left out", where)
+                continue
+            turn = {"id": name if last else f"{name}-at-{number}", "messages": messages[:number]}
+            yield answered({**chat, **turn}, gold)
 
 
-def _wrapped(tools: list[Json]) -> list[Object]:
-    """Tools in OpenAI's wrapping, whether they had it or not."""
-    bare = [t["function"] if isinstance(t, dict) and isinstance(t.get("function"), dict) else t for t in tools]
-    return [{"type": "function", "function": function} for function in bare]
+def _wrapped(tool: Json) -> Object:
+    """A tool in OpenAI's wrapping, whether it had it or not."""
+    is_wrapped = isinstance(tool, dict) and isinstance(tool.get("function"), dict)
+    return {"type": "function", "function": tool["function"] if is_wrapped else tool}
 
 
 def _role(message: Json) -> Json:
     return message.get("role") if isinstance(message, dict) else None
-
-
-def _plain(function: Object, where: str) -> Object:
-    arguments = function.get("arguments") or {}
-    read = json.loads(arguments) if isinstance(arguments, str) else arguments
-    if not isinstance(read, dict):
-        raise TypeError(arguments)
-    return {"name": needed(function, "name", str, where), "arguments": read}

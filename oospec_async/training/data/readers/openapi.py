@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oospec_async.request import Json
-from oospec_async.training.data.readers.base import Object
+from oospec_async.training.records import Object
 
 _DEEPEST = 4  # levels of references that are followed
 

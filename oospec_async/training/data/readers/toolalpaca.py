@@ -6,17 +6,35 @@ import json
 import re
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from oospec_async.errors import OospecError
 from oospec_async.files.json_text import load_json
+from oospec_async.files.validation import validated
 from oospec_async.request import Json
-from oospec_async.training.data.readers.accepted import accepted
-from oospec_async.training.data.readers.base import Format, Object, Row, as_tools, needed
+from oospec_async.training.data.readers.accepted import answered
+from oospec_async.training.data.readers.base import Format, Row, as_tools, listed, turn_of
 from oospec_async.training.data.readers.openapi import functions_of
+from oospec_async.training.records import Call, Object, Record
 
 _PLACEHOLDER = re.compile(r'"?\$\{([^{}",\]]*)\}?"?')  # ${animeId from searchAnime}, where a value belongs
 _BRACED = re.compile(r'"\{([^{}"]*)\}"')  # "{start date}": the same, half written
 _OPTIONAL = "[Optional]"
 _ASK = "getDetails"  # not of the API: the agent asks its user
+
+
+class _Api(Record):
+    name: str = Field(validation_alias="Name")
+
+
+class _Evaluated(Record):
+    instructions: list[Json] = Field(validation_alias="Instructions")
+    answers: list[Json] = Field(validation_alias="Golden_Answers")
+
+
+class _Action(Record):
+    name: str = Field(validation_alias="Action")
+    text: str = Field(validation_alias="Action_Input")
 
 
 class ToolAlpaca(Format):
@@ -26,7 +44,7 @@ class ToolAlpaca(Format):
     """
 
     def requests(self, row: Row) -> Iterator[Object]:
-        name = row.need("Name", str)
+        name = row.read(_Api).name
         tools = self._tools(row)
         if tools and "Golden_Answers" in row.data:
             yield from self._evaluation(row, name, tools)
@@ -48,29 +66,28 @@ class ToolAlpaca(Format):
         return as_tools(functions, row.where, self._notes)
 
     def _evaluation(self, row: Row, name: str, tools: list[Object]) -> Iterator[Object]:
-        instructions, answers = row.need("Instructions", list), row.need("Golden_Answers", list)
-        if len(instructions) != len(answers):
-            raise OospecError(f"{row.where}: Golden_Answers: {len(answers)} for {len(instructions)} Instructions")
-        for number, (text, answer) in enumerate(zip(instructions, answers, strict=True)):
-            made: Object = {"id": f"{name}-{number}", "messages": [{"role": "user", "content": str(text)}]}
-            made["tools"] = tools
+        found = row.read(_Evaluated)
+        if len(found.instructions) != len(found.answers):
+            counts = f"{len(found.answers)} for {len(found.instructions)}"
+            raise OospecError(f"{row.where}: Golden_Answers: {counts} Instructions")
+        for number, (text, answer) in enumerate(zip(found.instructions, found.answers, strict=True)):
+            messages = [{"role": "user", "content": str(text)}]
+            made: Object = {"id": f"{name}-{number}", "messages": messages, "tools": tools}
             gold = self._gold(answer, row.where)
-            yield made if gold is None else {**made, "gold": gold, "accepted": accepted(gold, tools)}
+            yield made if gold is None else answered(made, gold)
 
-    def _gold(self, answer: Json, where: str) -> list[Object] | None:
-        gold: list[Object] = []
-        for call in answer if isinstance(answer, list) else [answer]:
-            if not isinstance(call, dict):
-                raise OospecError(f"{where}: Golden_Answers: a call is an object, not {type(call).__name__}")
-            action = needed(call, "Action", str, f"{where}: Golden_Answers")
-            if action.startswith(_OPTIONAL):
+    def _gold(self, answer: Json, where: str) -> list[Call] | None:
+        gold = []
+        for call in listed(answer):
+            action = validated(_Action, call, f"{where}: Golden_Answers", "a call")
+            if action.name.startswith(_OPTIONAL):
                 self._notes.add("gold call marked as optional; left out", where)
                 continue
-            arguments = self._arguments(needed(call, "Action_Input", str, f"{where}: Golden_Answers"), where)
+            arguments = self._arguments(action.text, where)
             if arguments is None:
                 self._notes.add("gold input that cannot be read; no gold", where)
                 return None
-            gold.append({"name": action, "arguments": arguments})
+            gold.append(Call(name=action.name, arguments=arguments))
         return gold
 
     def _arguments(self, text: str, where: str) -> Object | None:
@@ -99,10 +116,9 @@ class ToolAlpaca(Format):
                     kind = "asks its user" if action == _ASK else "calls what the API lacks, or with unreadable input"
                     self._notes.add(f"step that {kind}; the instance ends before it", row.where)
                     break
-                gold = [{"name": action, "arguments": arguments}]
-                made: Object = {"id": f"{name}-{number}-{step}", "messages": list(messages), "tools": tools}
-                yield {**made, "gold": gold, "accepted": accepted(gold, tools)}
-                messages += _history(action, arguments, result, step)
+                gold = [Call(name=action, arguments=arguments)]
+                yield answered({"id": f"{name}-{number}-{step}", "messages": list(messages), "tools": tools}, gold)
+                messages += turn_of(gold, [f"call_{step}"], result)
 
 
 def _read(text: str) -> Json:
@@ -121,10 +137,3 @@ def _steps(instance: Object) -> Iterator[tuple[str, str, str]]:
                 yield action, text, str(result)
             case _:
                 return
-
-
-def _history(action: str, arguments: Object, result: str, step: int) -> list[Object]:
-    function = {"name": action, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    call = {"id": f"call_{step}", "type": "function", "function": function}
-    answer = {"role": "tool", "tool_call_id": call["id"], "name": action, "content": result}
-    return [{"role": "assistant", "content": "", "tool_calls": [call]}, answer]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from oospec_async.request import Json
 from oospec_async.training.data.decontaminate import Evaluation
-from oospec_async.training.data.readers.base import Object
-from oospec_async.training.data.writing.seal_pool import SealPool, SealTool
-from oospec_async.training.data.writing.widen import EXTRAS, usable, widened
+from oospec_async.training.data.writing.seal_pool import SealPool, SealTool, kept
+from oospec_async.training.data.writing.widen import EXTRAS, widened
+from oospec_async.training.records import Object
 
 _CALLS = {1: 85, 2: 11, 3: 4}  # how many calls of the function, and their shares
 _LEFT_OUT = 0.6  # share of optional arguments that a message does not mention
@@ -57,8 +57,7 @@ class Drawing:
 
     def __init__(self, pool: SealPool, known: Evaluation) -> None:
         self._pool = pool
-        fit = (tool for tool in pool.tools if usable(tool, pool))
-        self._tools = [tool for tool in fit if not known.has_name(tool.function["name"])]
+        self._tools = kept(pool.usable(), known)
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -88,7 +87,7 @@ class Drawing:
         return made
 
     def _value(self, name: str, schema: Object, rng: random.Random) -> Json:
-        """A value; None for a text for which the pool has none (an optional one: ``usable`` sees to the required)."""
+        """A value; None for a text for which the pool has none, which is an optional one."""
         kind = schema["type"]
         if kind == "integer":
             return rng.choice(_INTEGERS)

@@ -8,43 +8,47 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from oospec_async.training.data.decontaminate import Evaluation, name_keys, prompt_key
-from oospec_async.training.data.readers.base import Notes, Object, needed
+from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.splits import Split, split_of
-from oospec_async.training.data.writing.seal_pool import SealPool, SealTool, pool_files, read_pool
-from oospec_async.training.data.writing.widen import usable, widened
-from oospec_async.training.stage import check_output, read_lines, write_output
+from oospec_async.training.data.writing.seal_pool import SealPool, SealTool, kept, pool_files, read_pool
+from oospec_async.training.data.writing.widen import widened
+from oospec_async.training.records import Object, Record
+from oospec_async.training.stage import check_output, read_records, write_output
 
 _MOST = 5  # functions on offer
 _SAME_AREA = 0.5  # share of distractors from the area of a function that is meant
 _JOINED = 0.22  # share of messages that become half of a request for two functions
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Record):
     """A message that asks for one function: its calls' arguments, and the field that the function is of."""
 
     text: str
     field: str
     function: Object
-    values: Sequence[Object]
+    values: list[Object]
+    ok: bool
+
+    @property
+    def name(self) -> str:
+        return str(self.function.get("name"))
 
     @property
     def key(self) -> str:
         """The same for the same content, wherever it stands."""
-        return _digest(self.text, self.function["name"], self.values)
+        return _digest(self.text, self.name, self.values)
 
     @property
     def split(self) -> Split:
-        return split_of(self.function["name"])
+        return split_of(self.name)
 
     @property
     def calls(self) -> list[Object]:
-        return [{"name": self.function["name"], "arguments": arguments} for arguments in self.values]
+        return [{"name": self.name, "arguments": arguments} for arguments in self.values]
 
 
 class Shelf:
@@ -55,31 +59,31 @@ class Shelf:
 
     def __init__(self, pool: SealPool, evaluation: Evaluation) -> None:
         self._pool = pool
-        fit = [tool for tool in pool.tools if usable(tool, pool)]
-        self._tools = [tool for tool in fit if not evaluation.has_name(tool.function["name"])]
-        self.removed = sorted({tool.function["name"] for tool in fit} - {t.function["name"] for t in self._tools})
+        usable = pool.usable()
+        self._tools = kept(usable, evaluation)
+        self.removed = sorted({tool.name for tool in usable} - {tool.name for tool in self._tools})
         self._splits: defaultdict[Split, list[SealTool]] = defaultdict(list)
         self._areas: defaultdict[tuple[Split, str], list[SealTool]] = defaultdict(list)
         for tool in self._tools:
-            self._splits[split_of(tool.function["name"])].append(tool)
-            self._areas[split_of(tool.function["name"]), tool.area].append(tool)
+            self._splits[split_of(tool.name)].append(tool)
+            self._areas[split_of(tool.name), tool.area].append(tool)
 
     def __len__(self) -> int:
         return len(self._tools)
 
     def distractors(self, meant: Sequence[Written], count: int, rng: random.Random) -> list[Object]:
         """Other functions, widened as those that are meant have been; names differ in more than case."""
-        taken = set().union(*(name_keys(written.function["name"]) for written in meant))
+        taken = set().union(*(name_keys(written.name) for written in meant))
         areas = [self._areas[written.split, written.field.split("/")[0]] for written in meant]
         made: list[Object] = []
         for _ in range(count):
             near = rng.choice(areas)
             shelf = near if near and rng.random() < _SAME_AREA else self._splits[meant[0].split]
-            free = [tool for tool in shelf if taken.isdisjoint(name_keys(tool.function["name"]))]
+            free = [tool for tool in shelf if taken.isdisjoint(name_keys(tool.name))]
             if not free:
                 continue
             tool = rng.choice(free)
-            taken |= name_keys(tool.function["name"])
+            taken |= name_keys(tool.name)
             made.append(widened(tool, self._pool, rng))
         return made
 
@@ -125,18 +129,15 @@ def joined(texts: Sequence[str]) -> str:
 def read_written(path: Path, evaluation: Evaluation, notes: Notes) -> Iterator[Written]:
     """The messages of a file that may be trained on, each once. Raises OospecError naming the file, line and field."""
     seen: set[str] = set()
-    for row in read_lines(path, "ok", "text", "field", "function", "values"):
-        if not row.data["ok"]:
-            notes.add("message that does not say every value; removed", row.where)
-            continue
-        function = row.need("function", dict)
-        written = Written(row.need("text", str), row.need("field", str), function, row.need("values", list))
-        if evaluation.has_name(needed(function, "name", str, row.where)):
-            notes.add("function of an evaluation set; message removed", row.where)
+    for where, written in read_records(path, Written):
+        if not written.ok:
+            notes.add("message that does not say every value; removed", where)
+        elif evaluation.has_name(written.name):
+            notes.add("function of an evaluation set; message removed", where)
         elif prompt_key(written.text) in evaluation.prompts:
-            notes.add("prompt of an evaluation set; message removed", row.where)
+            notes.add("prompt of an evaluation set; message removed", where)
         elif prompt_key(written.text) in seen:
-            notes.add("message written before; removed", row.where)
+            notes.add("message written before; removed", where)
         else:
             seen.add(prompt_key(written.text))
             yield written
@@ -151,7 +152,7 @@ def grouped(messages: Sequence[Written], seed: int, notes: Notes) -> Iterator[li
             yield [written]
         elif other is None:
             waiting[written.split] = written
-        elif name_keys(other.function["name"]).isdisjoint(name_keys(written.function["name"])):
+        elif name_keys(other.name).isdisjoint(name_keys(written.name)):
             yield [waiting.pop(written.split), written]
         else:
             yield [written]

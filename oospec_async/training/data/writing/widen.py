@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from oospec_async.request import Json
-from oospec_async.training.data.readers.base import Object
 from oospec_async.training.data.writing.seal_pool import SealPool, SealTool
+from oospec_async.training.records import Object
 
 _TO_LIST = 0.1  # share of parameters that take a list
 _HOW_MANY = (0, 0, 1, 1, 2)  # optional parameters are added
@@ -63,22 +63,9 @@ def widened(tool: SealTool, pool: SealPool, rng: random.Random) -> Object:
     function = copy.deepcopy(tool.function)
     properties = function["parameters"]["properties"]
     for name, schema in list(properties.items()):
-        if rng.random() < _TO_LIST and has_values(name, schema, pool) and schema["type"] != "boolean":
+        if rng.random() < _TO_LIST and pool.has_values(name, schema) and schema["type"] != "boolean":
             about = f"{schema['description']} (one or more)"
             properties[name] = {"type": "array", "items": {"type": schema["type"]}, "description": about}
     for name in rng.sample(list(EXTRAS), rng.choice(_HOW_MANY)):
         properties.setdefault(name, copy.deepcopy(EXTRAS[name].schema))
     return function
-
-
-def has_values(name: str, schema: Object, pool: SealPool) -> bool:
-    """Whether a value can be drawn: numbers and booleans are made up, texts are taken from the pool."""
-    return schema["type"] != "string" or name in pool.values
-
-
-def usable(tool: SealTool, pool: SealPool) -> bool:
-    """Whether a request can be written for the tool: it takes parameters, and the required ones have values."""
-    parameters = tool.function["parameters"]
-    properties = parameters["properties"]
-    needed = [name for name in parameters["required"] if name in properties]
-    return bool(properties) and all(has_values(name, properties[name], pool) for name in needed)
