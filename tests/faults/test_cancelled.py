@@ -53,9 +53,7 @@ def times(request: pytest.FixtureRequest) -> int:
 @pytest.mark.parametrize("method", METHODS)
 def test_cancelled_at_every_suspension(method: str, finish_waves: bool, times: int, run: Run) -> None:
     def sidecar() -> ScriptedSidecar:
-        made = ScriptedSidecar()
-        made.ends, made.at_launch = finish_waves, HINT
-        return made
+        return ScriptedSidecar(HINT, ends=finish_waves)
 
     async def cancel(turn: int) -> None:
         waves = sidecar()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from helpers import tiny
 from helpers.scripted import VOCABULARY
+from helpers.stubs import CALL
 from oospec_async.decoding.forward import Step
 from oospec_async.errors import OospecError
 from oospec_async.events import WaveReport
@@ -91,7 +92,7 @@ def test_waves_over_the_same_tools_read_them_once_and_guess_the_same() -> None:
 
 class Notes(ScriptedTarget):
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(CALL)
         self.reuse: list[bool] = []
 
     def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
