@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
@@ -40,3 +41,11 @@ def run(request: pytest.FixtureRequest) -> Run:
             return runner.run(coroutine)
 
     return run_on_loop
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny model and its tokenizer. Not to be written to."""
+    from helpers.command import model_folder
+
+    return model_folder(tmp_path_factory.mktemp("models") / "tiny-llama")

@@ -1,4 +1,4 @@
-"""A tiny model on disk, requests for it, and processes that serve them."""
+"""Requests for a tiny model, and processes that serve them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,9 @@ import pytest
 
 from faults.preloaded import Preloaded, preloaded
 from helpers import tiny
-from helpers.command import model_folder
 from helpers.refusals import row
 
 REQUESTS = 4
-
-
-@pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return model_folder(tmp_path_factory.mktemp("faults") / "tiny-llama")
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +30,10 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preloaded]:
 
 
 @pytest.fixture(scope="session")
-def live(model: Path, requests: Path) -> list[object]:
+def live(tiny_llama: Path, requests: Path) -> list[object]:
     """Arguments of a run of all requests, sidecar included."""
-    models = ["--target", model, "--sidecar", model, "--adapter", "none", "--devices", "cpu", "--dtype", "float32"]
-    return ["--live", requests, *models]
+    models = ["--target", tiny_llama, "--sidecar", tiny_llama, "--devices", "cpu", "--dtype", "float32"]
+    return ["--live", requests, *models, "--adapter", "none"]
 
 
 @pytest.fixture

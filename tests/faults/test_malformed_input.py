@@ -1,6 +1,6 @@
 """Malformed input to ``oospec-run``: one line that names file and field, exit code 2, and nothing on stdout.
 
-The command runs within this process, so that there can be many cases; ``tests/test_cli.py`` has some in their own.
+The command runs within this process, so that there can be many cases.
 """
 
 from __future__ import annotations
@@ -43,7 +43,13 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "an unknown option": (["--fast"], "--fast"),
     "a second file": (["more.jsonl"], "more.jsonl"),
     "an adapter for nobody": (["--adapter", "HERE"], "--adapter belongs to a sidecar"),
+    "a draft without a model": (["--compare", "ar,schema+draft"], "--draft-model"),
+    "a draft model for nobody": (["--draft-model", "HERE"], "--draft-model"),
+    "a draft that is to be recorded": (
+        ["--method", "draft", "--draft-model", "HERE", "--record", "HERE/t.json"], "'draft' cannot be recorded",
+    ),
     "a trace in no folder": (["--record", "/nowhere/t.json"], "there is no folder /nowhere"),
+    "a timeline in no folder": (["--timeline", "/nowhere/t.html"], "there is no folder /nowhere"),
     "a trace that is a folder": (["--record", "HERE"], "is no regular file"),
     "a trace over the requests": (["--record", "HERE/good.jsonl"], "HERE/good.jsonl: is read or written already"),
     "a timeline over the requests": (["--timeline", "HERE/good.jsonl"], "timeline HERE/good.jsonl"),
@@ -53,11 +59,12 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "a target that is a file": (["--target", "HERE/good.jsonl"], "HERE/good.jsonl is a file"),
     "a target that is an empty folder": (["--target", "HERE"], "HERE lacks config.json"),
     "a target without a name": (["--target", ""], "'': no such directory"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("wrong", OPTIONS)
-def test_an_option(wrong: str, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option(wrong: str, good: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oospec_async.runtime.open.load", None)  # it is said before anything is loaded
     given, said = OPTIONS[wrong]
     options = [each.replace("HERE", str(good.parent)) for each in given]
     method = [] if {"--method", "--compare"} & set(options) else ["--method", "ar"]
@@ -72,22 +79,26 @@ def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_without_a_mode(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "say --live" in refused(capsys, good)
+    line = refused(capsys, good)
+    assert "say --live" in line
+    assert "--fetch" in line
 
 
-def test_a_prompt_beyond_the_context(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prompt_beyond_the_context(tiny_llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(row(id="fine") + b"\n" + row(id="long", messages=[{"role": "user", "content": "word " * 3000}]))
-    line = refused(capsys, "--live", path, "--target", model, "--method", "ar", "--devices", "cpu")
+    line = refused(capsys, "--live", path, "--target", tiny_llama, "--method", "ar", "--devices", "cpu")
     assert "request 'long': its prompt has" in line
     assert "context is 2048; shorten the messages or offer fewer tools" in line
 
 
-def test_messages_that_the_template_refuses(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_that_the_template_refuses(
+    tiny_llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "r.jsonl"
     calls = [{"role": "assistant", "tool_calls": [{"id": "1"}]}]
     path.write_bytes(row(id="odd", messages=calls))
-    line = refused(capsys, "--live", path, "--target", model, "--method", "ar", "--devices", "cpu")
+    line = refused(capsys, "--live", path, "--target", tiny_llama, "--method", "ar", "--devices", "cpu")
     assert "request 'odd': " in line
     assert "chat template refuses it" in line
 
@@ -109,12 +120,12 @@ LIES: dict[str, Any] = {
 }
 
 
-def test_schemas_that_lie_are_served(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_schemas_that_lie_are_served(tiny_llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r.jsonl"
     rows = [row(id=name, tools=[{"name": "f", "parameters": lie}], max_new_tokens=8) for name, lie in LIES.items()]
     path.write_bytes(b"\n".join(rows))
     methods = ["--compare", "ar,toolspec", "--devices", "cpu", "--dtype", "float32", "--json"]
-    code, out, err = run(capsys, "--live", path, "--target", model, *methods)
+    code, out, err = run(capsys, "--live", path, "--target", tiny_llama, *methods)
     assert code == 0, err
     completions = json.loads(out)["completions"]
     assert [c["request"] for c in completions[::2]] == list(LIES)

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from faults.preloaded import Preloaded
 from helpers.refusals import refused
 from oospec_async.errors import OospecError
 from oospec_async.weights.load import load
@@ -71,10 +72,10 @@ MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("wrong", MODELS)
-def test_a_model(wrong: str, model: Path, good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model(wrong: str, tiny_llama: Path, good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spoil, said = MODELS[wrong]
     folder = tmp_path / "spoilt"
-    shutil.copytree(model, folder)
+    shutil.copytree(tiny_llama, folder)
     spoil(folder)
     line = refused(capsys, "--live", good, "--target", folder, "--method", "ar", "--devices", "cpu")
     assert said in line
@@ -110,12 +111,22 @@ ADAPTERS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("wrong", ADAPTERS)
-def test_an_adapter(wrong: str, model: Path, tmp_path: Path) -> None:
+def test_an_adapter(wrong: str, tiny_llama: Path, tmp_path: Path) -> None:
     spoil, said = ADAPTERS[wrong]
     folder = adapter(tmp_path / "spoilt")
     spoil(folder)
     with pytest.raises(OospecError) as error:
-        load(model, name="tiny", dtype="float32", device="cpu", adapter=folder)
+        load(tiny_llama, name="tiny", dtype="float32", device="cpu", adapter=folder)
     assert said in str(error.value)
     assert f"adapter {folder}" in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_what_the_sidecars_process_says_is_the_commands_line(
+    command: Preloaded, live: list[object], tmp_path: Path
+) -> None:
+    folder = adapter(tmp_path / "other", base="Org/Other")
+    done = command.run(*live, "--adapter", folder, stub="")
+    assert (done.code, done.out, done.left) == (2, "", [])
+    assert done.err.splitlines()[-1].startswith(f"oospec-run: adapter {folder}: it belongs to Org/Other")
+    assert "Traceback" not in done.err
