@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from oospec_async.drawing import picture
+from oospec_async.drawing.colours import DRAFTER_COLOURS, drafter_colour
 from oospec_async.errors import OospecError
 from oospec_async.events import Event, Track
 from oospec_async.timeline import check_timeline_path, write_timeline
-from oospec_async.timeline.colours import DRAFTER_COLOURS, drafter_colour
 from oospec_async.timeline.figure import figure
 from oospec_async.timeline.runs import runs_of
 
@@ -228,13 +229,32 @@ def test_sparse_runs_are_drawn_too(tmp_path: Path, name: str) -> None:
     assert "NaN" not in json.dumps(figure(runs_of(bare)))
 
 
-@pytest.mark.parametrize("name", ["run.svg", "run", "run.html.gz"])
+@pytest.mark.parametrize("name", ["run.gif", "run", "run.html.gz"])
 def test_a_wrong_suffix_is_refused_before_and_at_writing(tmp_path: Path, name: str) -> None:
     for refused in (check_timeline_path, lambda path: write_timeline([], path, "a run")):
         with pytest.raises(OospecError, match=r"\.html.*\.json") as caught:
             refused(tmp_path / name)
         assert name in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_an_image_takes_kaleido(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "find_spec", lambda name: None)
+    with pytest.raises(
+        OospecError, match=r"run.svg: takes kaleido; pip install '.\[bench\]' brings it, or name .*html$"
+    ):
+        check_timeline_path(tmp_path / "run.svg")
+
+
+def test_an_image_shows_the_request_with_the_median_gain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = [_verify(0, 10, "ar", [""], "slow"), _verify(0, 10, "oospec", [""], "slow")]
+    fast = [_verify(0, 10, "ar", [""], "fast"), _verify(0, 1, "oospec", [""], "fast")]
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr(picture, "find_spec", lambda name: name)
+    monkeypatch.setattr(picture, "_image", lambda figure, path, what: drawn.append(figure) or b"an image")
+    write_timeline([*fast, *_run(), *slow], tmp_path / "run.svg", "a run")
+    assert drawn == [figure(runs_of(_run()))]
+    assert (tmp_path / "run.svg").read_bytes() == b"an image"
 
 
 def test_a_path_that_cannot_be_written_is_refused_before_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

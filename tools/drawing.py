@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.console.command import visible
+from oospec_async.drawing.colours import FAINT_INK, GRID, INK
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_writable, write_atomically
-from oospec_async.timeline.colours import FAINT_INK, GRID, INK
 
 _FORMATS = (".svg", ".png")
 _STYLE: dict[Any, Any] = {

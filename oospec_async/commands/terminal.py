@@ -10,8 +10,8 @@ from rich.text import Text
 from oospec_async.commands.summary import Summary
 from oospec_async.completion import Chunk, Completion
 from oospec_async.console.table import Table, cell, print_table
+from oospec_async.drawing.colours import drafter_colour
 from oospec_async.request import Request
-from oospec_async.timeline.colours import DRAFTER_COLOURS
 
 
 def print_legend(console: Console, sources: Sequence[str]) -> None:
@@ -101,4 +101,4 @@ def print_figures(console: Console, summaries: Sequence[Summary], basis: str) ->
 
 
 def _style(source: str) -> str:
-    return DRAFTER_COLOURS.get(source, "") if source else ""
+    return drafter_colour(source) if source else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from oospec_async.events import Event, Track
 from oospec_async.request import Json
@@ -64,6 +65,11 @@ def runs_of(events: Sequence[Event]) -> list[Run]:
         for method in methods
         if (request, method) in grouped
     ]
+
+
+def by_request(events: Sequence[Event]) -> list[tuple[str, list[Run]]]:
+    """The runs of each request."""
+    return [(request, list(runs)) for request, runs in groupby(runs_of(events), key=lambda run: run.request)]
 
 
 def count(event: Event, key: str) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from oospec_async.drawing import colours
+from oospec_async.drawing.look import axis, layout, note
 from oospec_async.request import Json
-from oospec_async.timeline import colours
 
-_FONT = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif'
 _METHODS = {
     "ar": "#97A1B0",
     "toolspec": "#2F6FA8",
-    "oospec": colours.DRAFTER_COLOURS["hint"],
+    "oospec": colours.drafter_colour("hint"),
     "oospec@zero": "#E9A68B",
     "oospec@never": "#7A6A5D",
     "perfect": "#4A5462",
@@ -53,7 +53,7 @@ def lines(
         }
         for i, (name, xs, ys) in enumerate(series)
     ]
-    drawn = layout(x, y, _HEIGHT)
+    drawn = _layout(x, y, _HEIGHT)
     ticks = sorted({x for _, xs, _ in series for x in xs})
     if log:
         drawn["xaxis"] |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
@@ -64,9 +64,9 @@ def lines(
         line = {"color": colours.FAINT_INK, "width": 1, "dash": "dot"}
         place = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
         drawn.setdefault("shapes", []).append({**place, "line": line})
-        note = {"text": name, "xref": "paper", "x": 1, "y": level, "xanchor": "right", "yanchor": "bottom"}
-        look = {"showarrow": False, "font": {"size": 11, "color": colours.FAINT_INK}}
-        drawn.setdefault("annotations", []).append({**note, **look})
+        place = {"xref": "paper", "x": 1, "y": level, "xanchor": "right", "yanchor": "bottom"}
+        said = note(name, font={"size": 11, "color": colours.FAINT_INK}, **place)
+        drawn.setdefault("annotations", []).append(said)
     return {"data": data, "layout": drawn}
 
 
@@ -92,7 +92,7 @@ def boxes(groups: Sequence[tuple[str, Sequence[float]]], x: str, *, log: bool = 
                 "boxmean": True,
             }
         )
-    drawn = layout(x, "", 60 + 46 * len(groups) + 26)
+    drawn = _layout(x, "", 60 + 46 * len(groups) + 26)
     drawn["yaxis"] |= {"autorange": "reversed", "showgrid": False, "automargin": True}
     drawn["xaxis"] |= {"type": "log", "dtick": "D2", "tickformat": "~g"} if log else {"rangemode": "tozero"}
     drawn["showlegend"] = False
@@ -117,7 +117,7 @@ def bars(
         }
         for i, (name, values) in enumerate(groups)
     ]
-    drawn = layout("", y, _HEIGHT)
+    drawn = _layout("", y, _HEIGHT)
     drawn["yaxis"]["tickformat"] = ".0%" if percent else "~g"
     if percent:
         drawn["yaxis"]["range"] = [0, 1.08]
@@ -130,22 +130,11 @@ def _bar_label(bars: int, *, percent: bool) -> str:
     return "" if bars > 14 else "%{y:.0%}" if percent else "%{y:.3~g}"
 
 
-def layout(x: str, y: str, height: int) -> dict[str, Json]:
-    axis = {"gridcolor": colours.GRID, "zeroline": False, "ticks": "outside", "tickcolor": colours.FAINT_INK}
-    axis |= {"linecolor": colours.FAINT_INK, "showline": True}
-    title = {"font": {"color": colours.INK, "size": 12.5}, "standoff": 8}
-    return {
-        "height": height,
-        "margin": {"t": 30, "b": 48, "l": 58, "r": 14},
-        "font": {"family": _FONT, "size": 12, "color": colours.INK},
-        "xaxis": {**axis, "title": {"text": x, **title}},
-        "yaxis": {**axis, "title": {"text": y, **title}},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-        "hovermode": "closest",
-        "modebar": {"color": "#C3C9D2", "activecolor": colours.FAINT_INK, "bgcolor": "rgba(0,0,0,0)"},
-        "plot_bgcolor": "#FFFFFF",
-        "paper_bgcolor": "#FFFFFF",
-    }
+def _layout(x: str, y: str, height: int) -> dict[str, Json]:
+    line = {"linecolor": colours.FAINT_INK, "showline": True}
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "bgcolor": colours.CLEAR}
+    margin = {"t": 30, "b": 48, "l": 58, "r": 14}
+    return layout(height, margin, xaxis=axis(x, **line), yaxis=axis(y, **line), legend=legend)
 
 
 def distribution_line(name: str, values: Sequence[float], total: int) -> Line:

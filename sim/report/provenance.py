@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from oospec_async.trace import Trace
 from sim.figures.provenance import basis, models_line
-from sim.report.page import Section, paragraph, table
+from sim.report.page import Mark, Paragraph, Section, Table
 
 # Which parts of a trace each kind of figure is made from.
 _MADE_FROM = {
@@ -20,25 +19,23 @@ _MADE_FROM = {
 
 def provenance_section(trace: Trace, notes: Sequence[str]) -> Section:
     parts = trace.provenance.parts
-    rows = [("", [escape(part), _kind(origin.kind), escape(origin.how)]) for part, origin in parts.items()]
-    made = [("", [escape(figures), escape(_said(trace, names))]) for figures, names in _MADE_FROM.items()]
+    rows: list[Sequence[str | Mark]] = [
+        [part, Mark(origin.kind, f"kind {origin.kind}"), origin.how] for part, origin in parts.items()
+    ]
+    made = [[figures, _said(trace, names)] for figures, names in _MADE_FROM.items()]
     software = ", ".join(f"{name} {version}" for name, version in trace.provenance.software.items())
     return Section(
         "What stands behind these figures",
         [
-            paragraph(
+            Paragraph(
                 f"All times are simulated, from {basis(trace)} parts. {models_line(trace)}."
                 + (f" {software}." if software else "")
             ),
-            table(["part of the trace", "", "how it came about, in its own words"], rows, "words"),
-            table(["figures", "made from"], made, "words"),
-            *(paragraph(f"Note: {note}", "faint") for note in notes),
+            Table(["part of the trace", "", "how it came about, in its own words"], rows, "words"),
+            Table(["figures", "made from"], made, "words"),
+            *(Paragraph(f"Note: {note}", "faint") for note in notes),
         ],
     )
-
-
-def _kind(kind: str) -> str:
-    return f'<span class="kind {kind}">{kind}</span>'
 
 
 def _said(trace: Trace, names: Sequence[str]) -> str:

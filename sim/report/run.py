@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 
-from oospec_async.timeline import colours
+from oospec_async.drawing import colours
 from oospec_async.timeline.figure import figure
 from oospec_async.timeline.runs import runs_of
 from sim.costs.nanoseconds import NS
@@ -17,7 +16,7 @@ from sim.figures.provenance import basis
 from sim.figures.simulator import Result, Simulator
 from sim.figures.table import notes_by_method, requests_of, rows_of, unlike
 from sim.report import charts
-from sim.report.page import Section, pair, paragraph, plot, table
+from sim.report.page import Pair, Paragraph, Plot, Section, Table
 from sim.report.provenance import provenance_section
 from sim.scenario.parameters import text_of
 from sim.scenario.placement import Placement, Shared, SharedFair, Split, parse_placement
@@ -48,26 +47,20 @@ def _asked(simulator: Simulator, results: Sequence[Result]) -> Section:
     return Section(
         f"{requests_of(results)}, simulated by oospec-sim from {kind} parts",
         [
-            paragraph(f"Asked: {scenario}. {_sentence(first.placement.about)} {_sentence(first.load.about)}"),
-            table(
-                ["method", "what it is here"],
-                [("", [escape(name), escape(what)]) for name, what in about],
-                "words",
-            ),
+            Paragraph(f"Asked: {scenario}. {_sentence(first.placement.about)} {_sentence(first.load.about)}"),
+            Table(["method", "what it is here"], about, "words"),
         ],
     )
 
 
 def _figures(results: Sequence[Result], kind: str) -> Section:
-    rows = [
-        ("in" if name.startswith("  ") else "head", [escape(name), *map(escape, cells)])
-        for name, cells in rows_of(results, kind)
-    ]
+    rows = [[name, *cells] for name, cells in rows_of(results, kind)]
+    styles = ["in" if name.startswith("  ") else "head" for name, *_ in rows]
     return Section(
         "Figures",
         [
-            table(["", *(result.scenario.method for result in results)], rows),
-            paragraph(
+            Table(["", *(result.scenario.method for result in results)], rows, row_styles=styles),
+            Paragraph(
                 "A speedup is total time over total time on the same outputs, never a mean of ratios; p05 and p95 are "
                 "of single requests. Latency runs from a request's arrival to its last commit, decode from the first "
                 "commit to the last. Mean accepted tokens are what a round commits, the target's own token included.",
@@ -82,15 +75,15 @@ def _latencies(simulator: Simulator, results: Sequence[Result], hinted: Result |
     by_method = charts.boxes(
         [(r.scenario.method, [latency(s) * 1e3 for s in r.replay.served]) for r in results], "latency, ms", log=True
     )
-    left = plot(by_method, caption, "Latency by method.")
+    left = Plot(by_method, caption, "Latency by method.")
     if hinted is None:
         return Section("Latency", [left])
     groups = [
         (placement.name, [latency(s) * 1e3 for s in simulator.run(scenario).replay.served])
         for placement, scenario in _placed(hinted.scenario)
     ]
-    right = plot(charts.boxes(groups, "latency, ms"), caption, f"Latency of {hinted.scenario.method} by placement.")
-    return Section("Latency", [pair(left, right)])
+    right = Plot(charts.boxes(groups, "latency, ms"), caption, f"Latency of {hinted.scenario.method} by placement.")
+    return Section("Latency", [Pair(left, right)])
 
 
 def _what_if(simulator: Simulator, hinted: Result, kind: str) -> Section:
@@ -106,11 +99,11 @@ def _what_if(simulator: Simulator, hinted: Result, kind: str) -> Section:
     return Section(
         f"What if: {asked.method} with another sidecar, or another link",
         [
-            pair(
-                plot(
+            Pair(
+                Plot(
                     left, f"1 is the recorded device. {dotted} Decode time, {kind}.", "Speedup against sidecar speed."
                 ),
-                plot(
+                Plot(
                     right, f"From publish to readable. {dotted} Decode time, {kind}.", "Speedup against link latency."
                 ),
             )
@@ -169,9 +162,9 @@ def _hints(hinted: Result, kind: str) -> Section:
     return Section(
         f"Where the hint arrives ({hinted.scenario.method})",
         [
-            pair(
-                plot(place, f"Requests by how much was committed when a poll found it ({kind}).", "In the output."),
-                plot(when, f"The same by time ({kind}); 0 is the poll right after the prefill.", "In time."),
+            Pair(
+                Plot(place, f"Requests by how much was committed when a poll found it ({kind}).", "In the output."),
+                Plot(when, f"The same by time ({kind}); 0 is the poll right after the prefill.", "In time."),
             )
         ],
     )
@@ -187,13 +180,13 @@ def _devices(simulator: Simulator, hinted: Result) -> Section:
     drawn = charts.bars(
         names, [("target's device", target), ("sidecar's device or share", sidecar)], "busy", percent=True
     )
-    for trace, colour in zip(drawn["data"], (colours.PREFILL, colours.DRAFTER_COLOURS["hint"]), strict=True):
+    for trace, colour in zip(drawn["data"], (colours.PREFILL, colours.drafter_colour("hint")), strict=True):
         trace["marker"]["color"] = colour
     caption = (
         f"Share of the run in which devices worked, {hinted.scenario.method}. Where both models share one device, the "
         f"target's bar is all of the device's work and the sidecar's its own part of it."
     )
-    return Section("How busy the devices are", [plot(drawn, caption, "By placement.")])
+    return Section("How busy the devices are", [Plot(drawn, caption, "By placement.")])
 
 
 def _timelines(results: Sequence[Result], hinted: Result | None, kind: str) -> list[Section]:
@@ -211,7 +204,7 @@ def _timelines(results: Sequence[Result], hinted: Result | None, kind: str) -> l
             f"tokens that it committed; orange: tokens that only the hint made acceptable, brown: other drafters', "
             f"grey: the target's own."
         )
-        body.append(plot(drawn, caption, lead))
+        body.append(Plot(drawn, caption, lead))
     return [Section("A typical and the worst request", body)]
 
 

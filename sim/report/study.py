@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from html import escape
 
 from oospec_async.request import Json
 from sim.figures.measure import pick
 from sim.figures.provenance import basis
 from sim.figures.simulator import Simulator
 from sim.report import charts
-from sim.report.page import Section, pair, paragraph, plot, table
+from sim.report.page import Mark, Pair, Paragraph, Plot, Section, Table
 from sim.report.provenance import provenance_section
 from sim.scenario.load import Closed
 from sim.study.assertions import Verdict
@@ -34,35 +33,23 @@ def study_sections(
     trace = simulator.recording.trace
     kind = basis(trace)
     columns = columns_of(study)
-    body = [("", [escape(cell) for cell in cells_of(study, row, columns)]) for row in rows]
+    varied = [[axis, ", ".join(map(plain, values))] for axis, values in study.axes.items()]
     sections = [
         Section(
             f"{len(rows)} scenarios, simulated from {kind} parts; oospec-sim study {study.path.name}",
             [
-                *([paragraph(study.about)] if study.about else []),
-                table(
-                    ["varied", "values"],
-                    [
-                        ("", [escape(a), escape(", ".join(plain(v) for v in values))])
-                        for a, values in study.axes.items()
-                    ],
-                    "words",
-                ),
+                *([Paragraph(study.about)] if study.about else []),
+                Table(["varied", "values"], varied, "words"),
             ],
         )
     ]
     if verdicts:
-        marks = [
-            (
-                "",
-                [f'<span class="{"holds" if holds else "fails"}">{"holds" if holds else "fails"}</span>', escape(line)],
-            )
-            for holds, line in verdict_lines(study, verdicts)
-        ]
-        sections.append(Section("Assertions", [table(["", "assertion"], marks, "words")]))
+        said = [("holds" if holds else "fails", line) for holds, line in verdict_lines(study, verdicts)]
+        marks: list[Sequence[str | Mark]] = [[Mark(verdict, verdict), line] for verdict, line in said]
+        sections.append(Section("Assertions", [Table(["", "assertion"], marks, "words")]))
     sections += [_axis(study, rows, axis, kind) for axis in _plotted_axes(study)]
     heads = [*study.axes, *(heading(column, kind) for column in columns)]
-    sections.append(Section("All scenarios", [table(heads, body)]))
+    sections.append(Section("All scenarios", [Table(heads, [cells_of(study, row, columns) for row in rows])]))
     return [*sections, provenance_section(trace, notes_of(rows))]
 
 
@@ -83,12 +70,12 @@ def _axis(study: Study, rows: Sequence[Row], axis: str, kind: str) -> Section:
     means = f"means over {seeds} seeds, {kind}" if seeds > 1 else kind
     queues = any(row["scenario"]["load"] != Closed.name for row in rows)
     left, right = (
-        plot(_drawn(shown, axis, metric, label), f"({means})", f"{label[0].upper()}{label[1:]}.")
+        Plot(_drawn(shown, axis, metric, label), f"({means})", f"{label[0].upper()}{label[1:]}.")
         for metric, label in (_ALL if queues else _DECODE, _LATENCY)
     )
-    body = [pair(left, right)]
+    body: list[Pair | Paragraph] = [Pair(left, right)]
     if len(shown) < len(series):
-        body.append(paragraph(f"The first {len(shown)} of {len(series)} combinations of {', '.join(others)}.", "faint"))
+        body.append(Paragraph(f"The first {len(shown)} of {len(series)} combinations of {', '.join(others)}.", "faint"))
     return Section(f"Against {axis.replace('_', ' ')}", body)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.console.command import visible
-from oospec_async.timeline.colours import FAINT_INK, INK
+from oospec_async.drawing.colours import FAINT_INK, INK
 from tools.benchmark.machine import measured_on
 from tools.benchmark.summary import Figure, MethodFigures, Summary
 from tools.drawing import dress, write_picture

@@ -1,4 +1,4 @@
-"""The colours that every picture of a run shares; told apart by colour-blind readers too, on white and on black."""
+"""The colours that every picture shares; told apart by colour-blind readers too, on white and on black."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ SIDECAR_STEP = "#F6D9CB"
 INK = "#1F2933"
 FAINT_INK = "#6B7684"
 GRID = "#E7EAEE"
+CLEAR = "rgba(0,0,0,0)"
 
 
 def drafter_colour(drafter: str) -> str:
-    """The hex colour of a drafter's name; "" is the target itself."""
+    """The hex colour of a drafter's name, known or not; "" is the target itself."""
     return DRAFTER_COLOURS.get(drafter, OTHER_DRAFTER)
