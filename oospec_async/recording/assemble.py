@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import needs_of
@@ -17,7 +16,7 @@ from oospec_async.recording.link import link_samples
 from oospec_async.recording.profile import profiles
 from oospec_async.recording.provenance import Setup, software
 from oospec_async.recording.recorder import Recorder, Served
-from oospec_async.request import Request
+from oospec_async.request import Json, Request
 from oospec_async.trace import (
     HostSample,
     Origin,
@@ -34,8 +33,6 @@ from oospec_async.trace import (
     Wave,
     WaveStep,
 )
-
-P = TypeVar("P", bound=BaseModel)
 
 _HOW = {
     "outputs": "greedy decoding of the target by the named method",
@@ -83,7 +80,6 @@ def make_trace(
     for completion in completions:
         run = sorted(runs[completion.request, completion.method], key=lambda event: event.start_ns)
         one, offered = served[completion.request, completion.method], tools[completion.request]
-        _add_samples(timing, run, completion.metrics.prompt_tokens)
         timing.link.extend(link_samples(one.hints, offered))
         publishes = _publishes(run, {hint.version for hint in one.hints})
         traces.append(
@@ -103,6 +99,7 @@ def make_trace(
                 profiles=_profiles(one, publishes),
             )
         )
+        _add_samples(timing, run, traces[-1])
         done()
     return Trace(provenance=_provenance(setup), timing=timing, requests=traces)
 
@@ -115,15 +112,14 @@ def check_recordable(method: str) -> None:
         )
 
 
-def _part(model: type[P], event: Event, **more: object) -> P:
-    """What the format has of an event: its fields are named as the event's counts are, or given in ``more``."""
-    known = {**event.data, "request": event.request, "seconds": event.seconds, **more}
-    return model.model_validate({name: known[name] for name in model.model_fields if name in known})
+def _named(event: Event) -> dict[str, Json]:
+    """An event's counts and times, by the names of the format's fields."""
+    return {**event.data, "request": event.request, "seconds": event.seconds}
 
 
 def _step(event: Event) -> WaveStep:
     branches = event.data.get("branches") if event.name == "step" else 0
-    return _part(WaveStep, event, kind=event.name, branches=branches)
+    return WaveStep.of(**{**_named(event), "kind": event.name, "branches": branches})
 
 
 def _sound(event: Event) -> bool:
@@ -131,9 +127,9 @@ def _sound(event: Event) -> bool:
     try:
         if event.track == "sidecar":
             _step(event)
-            _part(StepSample if event.name == "step" else PrefillSample, event)
+            (StepSample if event.name == "step" else PrefillSample).of(**_named(event))
         elif event.name == "publish":
-            _part(Publish, event)
+            Publish.of(**_named(event))
     except ValidationError:
         return False
     return True
@@ -155,20 +151,17 @@ def _profiles(served: Served, publishes: Sequence[Publish]) -> list[Profile]:
     return profiles(served.decode, [hint for hint in served.hints if hint.version in told])
 
 
-def _add_samples(timing: Timing, run: Sequence[Event], prompt: int) -> None:
-    for event in run:
-        if (event.track, event.name) == ("target", "prefill"):
-            timing.target_prefill.append(_part(PrefillSample, event))
-        elif (event.track, event.name) == ("target", "verify"):
-            context = prompt + event.data["position"] - 1  # the root is in the tree, not before it
-            timing.target_verify.append(_part(VerifySample, event, context=context))
-        elif (event.track, event.name) == ("sidecar", "prefill"):
-            timing.sidecar_prefill.append(_part(PrefillSample, event))
-        elif (event.track, event.name) == ("sidecar", "step"):
-            timing.sidecar_step.append(_part(StepSample, event))
-    for before, after in pairwise(event for event in run if event.track == "target"):
+def _add_samples(timing: Timing, run: Sequence[Event], request: RequestTrace) -> None:
+    forwards = [event for event in run if event.track == "target"]
+    timing.target_prefill.extend(PrefillSample.of(**_named(event)) for event in forwards if event.name == "prefill")
+    for each in request.rounds:
+        context = request.prompt_tokens + each.position - 1  # the root is in the tree, not before it
+        timing.target_verify.append(VerifySample.of(request=request.request, context=context, **dict(each)))
+    if request.wave is not None:
+        timing.add_wave(request.request, request.wave)
+    for before, after in pairwise(forwards):
         gap = (after.start_ns - before.end_ns) / 1e9
-        timing.host.append(HostSample(request=after.request, seconds=gap))
+        timing.host.append(HostSample(request=request.request, seconds=gap))
 
 
 def _zero(run: Sequence[Event]) -> int:
@@ -189,7 +182,7 @@ def _publishes(run: Sequence[Event], known: set[int]) -> list[Publish]:
     for event in run:
         if event.name in ("publish", "poll") and event.data["version"] in known:
             seconds = _since(run, event.data.get("published_ns", event.start_ns))
-            publishes[event.data["version"]] = _part(Publish, event, seconds=seconds)
+            publishes[event.data["version"]] = Publish.of(**{**_named(event), "seconds": seconds})
     return [publishes[version] for version in sorted(publishes)]
 
 
@@ -213,5 +206,5 @@ def _rounds(run: Sequence[Event]) -> list[Round]:
             version = event.data["version"]
         elif event.name == "verify":
             start = (event.start_ns - _zero(run)) / 1e9
-            rounds.append(_part(Round, event, start=start, hint_version=version))
+            rounds.append(Round.of(**_named(event), start=start, hint_version=version))
     return rounds

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -25,6 +25,11 @@ Instant = Annotated[float, Field(ge=-_LONGEST, le=_LONGEST, allow_inf_nan=False)
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def of(cls, **values: object) -> Self:
+        """From the values that its fields are named after; others are left out. Raises ValidationError."""
+        return cls.model_validate({name: values[name] for name in cls.model_fields if name in values})
 
 
 class Origin(_Part):
@@ -107,17 +112,6 @@ class LinkSample(_Part):
     seconds: Seconds
 
 
-class Timing(_Part):
-    """Samples, not fits."""
-
-    target_prefill: list[PrefillSample]
-    target_verify: list[VerifySample]
-    sidecar_prefill: list[PrefillSample]
-    sidecar_step: list[StepSample]
-    host: list[HostSample]
-    link: list[LinkSample] = []
-
-
 class Publish(_Part):
     """A hint as the sidecar published it."""
 
@@ -143,6 +137,25 @@ class Wave(_Part):
 
     start: Instant
     steps: list[WaveStep]
+
+
+class Timing(_Part):
+    """Samples, not fits."""
+
+    target_prefill: list[PrefillSample]
+    target_verify: list[VerifySample]
+    sidecar_prefill: list[PrefillSample]
+    sidecar_step: list[StepSample]
+    host: list[HostSample]
+    link: list[LinkSample] = []
+
+    def add_wave(self, request: str, wave: Wave) -> None:
+        """Take the forwards of a wave for samples."""
+        for step in wave.steps:
+            if step.kind == "prefill":
+                self.sidecar_prefill.append(PrefillSample.of(request=request, **dict(step)))
+            else:
+                self.sidecar_step.append(StepSample.of(request=request, **dict(step)))
 
 
 class Profile(_Part):

@@ -13,7 +13,6 @@ from oospec_async.trace import (
     HostSample,
     LinkSample,
     PrefillSample,
-    StepSample,
     Timing,
     VerifySample,
     Wave,
@@ -81,19 +80,7 @@ class Clock:
             seconds = self._drawn(self.target.seconds(tokens, context, tokens), JITTER)
             sample = VerifySample(request=request, tokens=tokens, context=context, seconds=seconds)
             timing.target_verify.append(sample)
-        for step in wave.steps:
-            if step.kind == "prefill":
-                timing.sidecar_prefill.append(PrefillSample(request=request, tokens=step.tokens, seconds=step.seconds))
-                continue
-            timing.sidecar_step.append(
-                StepSample(
-                    request=request,
-                    branches=step.branches,
-                    tokens=step.tokens,
-                    context=step.context,
-                    seconds=step.seconds,
-                )
-            )
+        timing.add_wave(request, wave)
         for _ in range(_HOST_SAMPLES):
             timing.host.append(HostSample(request=request, seconds=self._drawn(HOST, HOST_JITTER)))
 

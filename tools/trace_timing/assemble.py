@@ -12,13 +12,10 @@ from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.devices import Device
 from oospec_async.recording.provenance import software
 from oospec_async.trace import (
-    HostSample,
-    LinkSample,
     Origin,
     PrefillSample,
     Provenance,
     RequestTrace,
-    StepSample,
     Timing,
     Trace,
     VerifySample,
@@ -39,26 +36,6 @@ def retimed(request: RequestTrace, wave: Wave | None, before: float) -> RequestT
             at[step.publishes] = max(now, 0.0)
     publishes = [publish.model_copy(update={"seconds": at[publish.version]}) for publish in request.publishes]
     return request.model_copy(update={"before": before, "rounds": [], "wave": wave, "publishes": publishes})
-
-
-def wave_samples(requests: Sequence[RequestTrace]) -> tuple[list[PrefillSample], list[StepSample]]:
-    """The waves' forwards as samples of the sidecar's timing."""
-    prefills, steps = [], []
-    for request in requests:
-        for step in request.wave.steps if request.wave is not None else ():
-            if step.kind == "prefill":
-                prefills.append(PrefillSample(request=request.request, tokens=step.tokens, seconds=step.seconds))
-                continue
-            steps.append(
-                StepSample(
-                    request=request.request,
-                    branches=step.branches,
-                    tokens=step.tokens,
-                    context=step.context,
-                    seconds=step.seconds,
-                )
-            )
-    return prefills, steps
 
 
 def provenance(trace: Trace, devices: tuple[Device, Device], names: tuple[str, str], curve: VerifyCurve) -> Provenance:
@@ -113,17 +90,18 @@ def assembled(
     for request in trace.requests:
         wave = next(new_waves).model_copy(update={"start": next(starts)}) if request.wave is not None else None
         requests.append(retimed(request, wave, next(befores)))
-    sidecar_prefill, sidecar_step = wave_samples(requests)
     names = islice(cycle(request.request for request in trace.requests), len(host.timing.host))
     timing = Timing(
         target_prefill=prefills,
         target_verify=verifies,
-        sidecar_prefill=sidecar_prefill,
-        sidecar_step=sidecar_step,
+        sidecar_prefill=[],
+        sidecar_step=[],
         host=[
-            HostSample(request=name, seconds=sample.seconds)
-            for name, sample in zip(names, host.timing.host, strict=True)
+            sample.model_copy(update={"request": name}) for name, sample in zip(names, host.timing.host, strict=True)
         ],
-        link=[LinkSample(bytes=sample.bytes, seconds=sample.seconds) for sample in host.timing.link],
+        link=list(host.timing.link),
     )
+    for request in requests:
+        if request.wave is not None:
+            timing.add_wave(request.request, request.wave)
     return trace.model_copy(update={"requests": requests, "timing": timing})
