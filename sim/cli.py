@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from oospec_async.console.options import PATH, names
 from oospec_async.errors import OospecError
 from sim.scenario.methods import DEFAULT_METHODS
 from sim.scenario.placement import PLACEMENTS
-from sim.scenario.scenario import scenario_of
+from sim.scenario.scenario import Scenario, scenario_of
 
 _OPTIONS = ("method", "placement", "load", "scale-sidecar", "jitter", "seed")  # of fields of a scenario
 
@@ -66,9 +68,7 @@ def command(
     named = {"placement": placement, "load": load, "scale_sidecar": scale_sidecar, "seed": seed}
     values: dict[str, object] = {name: value for name, value in named.items() if value is not None}
     base = scenario_of({**values, **_settings(settings), **({"jitter": True} if jitter else {})}, what="options")
-    from sim.run import Options, run
-
-    run(Options(trace, base, methods, **output))
+    what_if(trace, base, methods, **output)
     return 0
 
 
@@ -83,9 +83,9 @@ def command(
 )
 def study(**given: Any) -> int:
     """Run all scenarios of STUDY.toml and check its assertions; exit code 1 if one fails."""
-    from sim.study.run import StudyOptions, run_study
+    from sim.study.run import run_study
 
-    return run_study(StudyOptions(**given))
+    return run_study(**given)
 
 
 @command.command()
@@ -108,9 +108,58 @@ def fidelity(trace: Path, against: tuple[Path, ...], as_json: bool) -> None:
 @options.timeline
 def live(**given: Any) -> None:
     """Serve the requests of TRACE by the live engine itself, on a virtual clock and without models."""
-    from sim.live.run import ReplayOptions, replay
+    from sim.live.run import run_live
 
-    replay(ReplayOptions(**given))
+    run_live(**given)
+
+
+def what_if(
+    trace: Path,
+    base: Scenario,
+    methods: Sequence[str] | None = None,
+    *,
+    colocated: Path | None = None,
+    as_json: bool = False,
+    report: Path | None = None,
+    timeline: Path | None = None,
+) -> None:
+    """Methods under one scenario; None: the default ones, as far as the trace has them.
+
+    Results go to stdout, notes to stderr. Raises OospecError.
+    """
+    from rich.console import Console
+
+    from oospec_async.console.output import note, stdout
+    from oospec_async.files.writing import check_outputs
+    from oospec_async.timeline import check_timeline_path, write_timeline
+    from sim.figures.as_json import results_as_json
+    from sim.figures.events import events_of
+    from sim.figures.provenance import basis
+    from sim.figures.simulator import open_simulator
+    from sim.figures.table import print_results
+    from sim.scenario.methods import playable
+
+    check_outputs((trace, colocated), {"--report": report, "--timeline": timeline})
+    if timeline is not None:
+        check_timeline_path(timeline)
+    simulator, err = open_simulator(trace, colocated), Console(stderr=True)
+    recording = simulator.recording
+    names, left_out = (methods, []) if methods is not None else playable(recording, DEFAULT_METHODS)
+    for line in left_out:
+        note(err, line)
+    results = [simulator.run(replace(base, method=name)) for name in dict.fromkeys(names)]
+    if timeline is not None:
+        write_timeline(events_of(results), timeline, f"Simulated from {basis(recording.trace)} parts: {trace}")
+        note(err, f"timeline: {timeline}")
+    if report is not None:
+        from sim.report import write_report
+
+        write_report(simulator, results, report)
+        note(err, f"report: {report}")
+    if as_json:
+        print(json.dumps(results_as_json(recording, results, left_out)))
+    else:
+        print_results(stdout(), recording, results)
 
 
 def _settings(settings: Sequence[str]) -> dict[str, object]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from oospec_async.errors import OospecError
 from oospec_async.trace import RequestTrace, WaveStep
-from sim.costs.forward_times import Floats, Surface, fit
+from sim.costs.forward_times import Floats, ForwardTimes, fit
 from sim.costs.recording import Recording
 
 COMMIT_SHARE = 0.15
@@ -45,22 +45,22 @@ class Costs:
     _hosts: dict[str, Host] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
-    def target_prefill(self) -> Surface:
+    def target_prefill(self) -> ForwardTimes:
         samples = [s for s in self.recording.trace.timing.target_prefill if self._uses(s.request)]
         return self._fit("target_prefill", ((s.tokens, 0, s.seconds) for s in samples))
 
     @cached_property
-    def target_verify(self) -> Surface:
+    def target_verify(self) -> ForwardTimes:
         samples = [s for s in self.recording.trace.timing.target_verify if self._uses(s.request)]
         return self._fit("target_verify", ((s.tokens, s.context, s.seconds) for s in samples))
 
     @cached_property
-    def sidecar_prefill(self) -> Surface:
+    def sidecar_prefill(self) -> ForwardTimes:
         samples = [s for s in self.recording.trace.timing.sidecar_prefill if self._uses(s.request)]
         return self._fit("sidecar_prefill", ((s.tokens, 0, s.seconds) for s in samples))
 
     @cached_property
-    def sidecar_step(self) -> Surface:
+    def sidecar_step(self) -> ForwardTimes:
         samples = [s for s in self.recording.trace.timing.sidecar_step if self._uses(s.request)]
         return self._fit("sidecar_step", ((s.tokens, s.context, s.seconds) for s in samples))
 
@@ -73,8 +73,8 @@ class Costs:
         """Seconds of a recorded forward of the sidecar; of a request that is left out: interpolated."""
         if self._uses(request):
             return step.seconds
-        surface = self.sidecar_prefill if step.kind == "prefill" else self.sidecar_step
-        return float(surface.seconds(step.tokens, 0 if step.kind == "prefill" else step.context))
+        times = self.sidecar_prefill if step.kind == "prefill" else self.sidecar_step
+        return float(times.seconds(step.tokens, 0 if step.kind == "prefill" else step.context))
 
     def host(self, method: str) -> Host:
         """Between forwards of a method: as it was recorded, else as all methods were; 0 where nothing was recorded."""
@@ -118,7 +118,7 @@ class Costs:
     def _uses(self, request: str) -> bool:
         return self.only is None or request in self.only
 
-    def _fit(self, name: str, samples: Iterable[tuple[int, int, float]]) -> Surface:
+    def _fit(self, name: str, samples: Iterable[tuple[int, int, float]]) -> ForwardTimes:
         columns = list(zip(*samples, strict=True))
         if not columns:
             raise OospecError(f"{self.recording.source}: timing.{name}: empty; without samples nothing can be timed")

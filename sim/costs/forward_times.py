@@ -24,7 +24,7 @@ _LEAST = 1e-9  # seconds: no forward takes less
 
 
 @dataclass(frozen=True)
-class Surface:
+class ForwardTimes:
     """Seconds by tokens and context (rows before the forward); ``sizes`` are tokens of groups, ascending."""
 
     sizes: Floats
@@ -68,8 +68,8 @@ class Surface:
         return f"{tokens}, with {self.known_rows[0]} to {self.known_rows[1]} rows"
 
 
-def fit(tokens: Sequence[int], contexts: Sequence[int], seconds: Sequence[float]) -> Surface:
-    """The surface through samples, of which there must be one at least. Without any context: of prefills."""
+def fit(tokens: Sequence[int], contexts: Sequence[int], seconds: Sequence[float]) -> ForwardTimes:
+    """Times through samples, of which there must be one at least. Without any context: of prefills."""
     x, rows, y = np.asarray(tokens), np.asarray(contexts, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
     centre = float(np.median(rows))
     slope = _slope(x, rows, y)
@@ -79,8 +79,8 @@ def fit(tokens: Sequence[int], contexts: Sequence[int], seconds: Sequence[float]
     sizes = np.array([_middle(x[order[group]].astype(np.float64)) for group in groups])
     levels = np.array([max(_middle(flat[order[group]]), _LEAST) for group in groups])
     known = (int(x.min()), int(x.max())), (int(rows.min()), int((rows + x).max()))
-    bare = Surface(sizes, levels, slope, centre, *known, np.ones(0))
-    return Surface(sizes, levels, slope, centre, *known, y / bare.seconds(x, rows))
+    bare = ForwardTimes(sizes, levels, slope, centre, *known, np.ones(0))
+    return ForwardTimes(sizes, levels, slope, centre, *known, y / bare.seconds(x, rows))
 
 
 def _middle(values: Floats) -> float:

@@ -78,7 +78,7 @@ def _held_out(recording: Recording, method: str, runs: Sequence[RequestTrace]) -
     for calibrated, predicted in (halves, halves[::-1]):
         simulator = Simulator(recording, costs=Costs(recording, only=calibrated))
         served = simulator.replay(Scenario(method=method, placement=_placement(recording))).served
-        found = {each.script.request: simulated(each) for each in served}
+        found = {each.timetable.request: simulated(each) for each in served}
         prefills = recorded_prefills(recording)
         pairs += [
             (recorded(run, prefills[run.request, method]), found[run.request])
@@ -120,9 +120,9 @@ def _counterfactuals(recording: Recording, other: Recording) -> Iterator[Counter
                 served = simulator.replay(Scenario(method=method, placement=placement)).served
             except OospecError:  # a method that this trace cannot replay
                 continue
-            found = {each.script.request: each for each in served}
+            found = {each.timetable.request: each for each in served}
             common = [run for run in runs.values() if run.rounds and run.request in found]
-            same = [run for run in common if found[run.request].script.output == run.output_tokens]
+            same = [run for run in common if found[run.request].timetable.output == run.output_tokens]
             if same:
                 pairs = [(recorded(r, prefills[r.request, method]), simulated(found[r.request])) for r in same]
                 yield Counterfactual(other.source, method, text_of(placement), errors(pairs), len(common) - len(same))

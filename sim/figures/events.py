@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from oospec_async.events import Event
-from oospec_async.timeline import write_timeline
 from sim.figures.simulator import Result
 from sim.replay.replay import RoundLog, Served
 
 _OTHERS = "other drafters"
-
-
-def write(results: Sequence[Result], path: Path, title: str) -> None:
-    """All requests of all results. Raises OospecError if the file cannot be written."""
-    write_timeline(events_of(results), path, title)
 
 
 def events_of(results: Sequence[Result], requests: Sequence[str] | None = None) -> list[Event]:
@@ -24,20 +17,20 @@ def events_of(results: Sequence[Result], requests: Sequence[str] | None = None) 
         event
         for result in results
         for served in result.replay.served
-        if requests is None or served.script.request in requests
+        if requests is None or served.timetable.request in requests
         for event in _events(served, result.scenario.method)
     ]
 
 
 def _events(served: Served, method: str) -> Iterator[Event]:
-    script, request = served.script, served.script.request
+    timetable, request = served.timetable, served.timetable.request
     start, end = served.prefill
-    yield Event("target", "prefill", start, end, request, method, {"tokens": script.prompt})
+    yield Event("target", "prefill", start, end, request, method, {"tokens": timetable.prompt})
     committed, ended = 1, end
     for round_ in served.rounds:
-        polled = ended + script.commit_ns[round_.position - 1]
+        polled = ended + timetable.commit_ns[round_.position - 1]
         yield Event("host", "commit", ended, polled, request, method, {"tokens": committed})
-        drafted = polled + script.draft_ns[round_.position - 1]
+        drafted = polled + timetable.draft_ns[round_.position - 1]
         yield Event("host", "draft", polled, drafted, request, method, {"tokens": round_.tokens - 1})
         yield Event("target", "verify", round_.start, round_.end, request, method, _verify(served, round_))
         committed, ended = round_.committed, round_.end
@@ -48,7 +41,7 @@ def _events(served: Served, method: str) -> Iterator[Event]:
 
 def _verify(served: Served, round_: RoundLog) -> dict[str, object]:
     """A trace does not say which drafter a token came from: ``hint`` is what only the hint made acceptable."""
-    rounds = served.script.rounds
+    rounds = served.timetable.rounds
     kept = round_.committed - 1
     without = min(kept, rounds[0].accepted[round_.position - 1]) if 0 in rounds and round_.version else kept
     return {
@@ -62,7 +55,7 @@ def _verify(served: Served, round_: RoundLog) -> dict[str, object]:
 
 
 def _channel(served: Served, method: str) -> Iterator[Event]:
-    hints, request = served.script.hints, served.script.request
+    hints, request = served.timetable.hints, served.timetable.request
     published = {version: time for version, time, _ in served.wave.publishes} if served.wave is not None else {}
     for version, time in published.items():
         data = {"version": version, "bytes": hints[version].bytes, "ready": hints[version].ready}
@@ -78,4 +71,4 @@ def _sidecar(served: Served, method: str) -> Iterator[Event]:
         return
     for forward, (start, end) in zip(served.wave.forwards, served.wave.spans, strict=False):
         counts = {"tokens": forward.tokens} if forward.name == "prefill" else {"branches": forward.branches}
-        yield Event("sidecar", forward.name, start, end, served.script.request, method, counts)
+        yield Event("sidecar", forward.name, start, end, served.timetable.request, method, counts)

@@ -26,7 +26,7 @@ _DISTRIBUTIONS = (
 def measure(replay: Replay) -> Figures:
     """Figures of one method under one scenario; what there is nothing to say about (no sidecar) is left out."""
     served = replay.served
-    rounds, tokens = sum(len(s.rounds) for s in served), sum(s.script.output for s in served)
+    rounds, tokens = sum(len(s.rounds) for s in served), sum(s.timetable.output for s in served)
     figures: Figures = {
         "requests": len(served),
         "latency": distribution([latency(s) for s in served]),
@@ -110,7 +110,7 @@ def _hints(served: Sequence[Served]) -> Figures:
     if used:
         figures["hint_arrival"] = distribution([(time - s.start) / NS for s, (time, _, _) in used])
         figures["hint_position"] = distribution([position for _, (_, position, _) in used])
-    newest = [(s, s.polls[-1]) for s, _ in used if s.polls[-1][2] == max(s.script.rounds)]
+    newest = [(s, s.polls[-1]) for s, _ in used if s.polls[-1][2] == max(s.timetable.rounds)]
     figures["last_hint_used"] = len(newest) / len(served)
     if newest:
         figures["last_hint_arrival"] = distribution([(time - s.start) / NS for s, (time, _, _) in newest])

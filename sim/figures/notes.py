@@ -23,7 +23,7 @@ def notes_on(
         yield slowdown_note(scenario.placement, interference)
     if wave and not len(costs.links) and scenario.link_latency is None:
         yield NO_LINK
-    if (doubt := scenario.load.doubt([served.script.arrival_ns for served in replay.served])) is not None:
+    if (doubt := scenario.load.doubt([served.timetable.arrival_ns for served in replay.served])) is not None:
         yield doubt
     yield from _overload(replay)
 
@@ -33,7 +33,7 @@ def _beyond(replay: Replay, costs: Costs) -> Iterator[str]:
         round_.tokens
         for served in replay.served
         for round_ in served.rounds
-        if (flags := served.script.rounds[round_.version].beyond) is not None and flags[round_.position - 1]
+        if (flags := served.timetable.rounds[round_.version].beyond) is not None and flags[round_.position - 1]
     ]
     if outside:
         forwards = sum(len(served.rounds) for served in replay.served)
@@ -41,7 +41,7 @@ def _beyond(replay: Replay, costs: Costs) -> Iterator[str]:
             f"extrapolated: {len(outside)} of {forwards} verifies (of up to {max(outside)} tokens) lie outside of "
             f"what was sampled ({costs.target_verify.known})"
         )
-    if prefills := sum(served.script.prefill_beyond for served in replay.served):
+    if prefills := sum(served.timetable.prefill_beyond for served in replay.served):
         least, most = costs.target_prefill.known_tokens
         yield f"extrapolated: {prefills} prefills lie outside of the sampled {least} to {most} tokens"
 

@@ -1,20 +1,21 @@
-"""From a recording and a scenario to figures: scripts, the replay, its baselines, and what must be said about them."""
+"""From a recording and a scenario to figures: the replay, its baselines, and what must be said about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
 from sim.costs.costs import Costs
 from sim.costs.jitter import Jitter
-from sim.costs.recording import Recording
+from sim.costs.recording import Recording, open_recording
 from sim.figures.measure import Figures, measure, speedups
 from sim.figures.notes import notes_on
 from sim.replay.replay import Replay, Setting
 from sim.replay.replay import replay as run_replay
-from sim.replay.timetable import Script, write_script
-from sim.scenario.interference import Interference
+from sim.replay.timetable import Timetable, write_timetable
+from sim.scenario.interference import Interference, measure_interference
 from sim.scenario.methods import Method, find_method
 from sim.scenario.placement import Law
 from sim.scenario.scenario import Scenario
@@ -38,7 +39,7 @@ class Result:
 
 
 class Simulator:
-    """Runs scenarios over one recording. What scenarios have in common (scripts, baselines) is worked out once."""
+    """Runs scenarios over one recording. What scenarios have in common (timetables, baselines) is worked out once."""
 
     def __init__(
         self, recording: Recording, interference: Interference | None = None, costs: Costs | None = None
@@ -49,7 +50,7 @@ class Simulator:
         self._costs = costs or Costs(recording)
         self._methods: dict[str, Method] = {}
         self._output_tokens: dict[str, dict[str, int]] = {}
-        self._scripts: dict[tuple[str, int | None, Law | None], tuple[Script, ...]] = {}
+        self._timetables: dict[tuple[str, int | None, Law | None], tuple[Timetable, ...]] = {}
         self._jitter: Jitter | None = None
         self._alone: dict[tuple[Scenario, Common | None], Replay] = {}
 
@@ -68,17 +69,19 @@ class Simulator:
             self._methods[name] = find_method(self.recording, name)
         return self._methods[name]
 
-    def scripts(self, method: str, jitter: int | None = None, law: Law | None = None) -> tuple[Script, ...]:
+    def timetables(self, method: str, jitter: int | None = None, law: Law | None = None) -> tuple[Timetable, ...]:
         """Of all requests, in the recording's order. ``jitter``: a seed; None: typical times. ``law``: the target's."""
         key = (method, jitter, law if self.method(method).fitted else None)
-        if key not in self._scripts:
+        if key not in self._timetables:
             if jitter is not None and (self._jitter is None or self._jitter.seed != jitter):
                 self._jitter = Jitter(jitter)
                 # A study over many seeds would keep them all.
-                self._scripts = {known: scripts for known, scripts in self._scripts.items() if known[1] is None}
+                self._timetables = {
+                    known: timetables for known, timetables in self._timetables.items() if known[1] is None
+                }
             found, noise = self.method(method), None if jitter is None else self._jitter
-            self._scripts[key] = tuple(write_script(found, r, self._costs, noise, key[2]) for r in found.requests)
-        return self._scripts[key]
+            self._timetables[key] = tuple(write_timetable(found, r, self._costs, noise, key[2]) for r in found.requests)
+        return self._timetables[key]
 
     def replay(self, scenario: Scenario, only: Common | None = None) -> Replay:
         """The timeline of a scenario (``only``: of these requests); of methods without a wave it is worked out once."""
@@ -93,10 +96,10 @@ class Simulator:
     def _replay(self, scenario: Scenario, only: Common | None) -> Replay:
         measured = self.interference.slowdown if self.interference is not None else None
         layout = scenario.placement.layout(measured)
-        scripts = self.scripts(scenario.method, scenario.seed if scenario.jitter else None, layout.target_alone)
+        timetables = self.timetables(scenario.method, scenario.seed if scenario.jitter else None, layout.target_alone)
         if only is not None:
             wanted = set(only)
-            scripts = tuple(script for script in scripts if script.request in wanted)
+            timetables = tuple(timetable for timetable in timetables if timetable.request in wanted)
         setting = Setting(
             layout=layout,
             link=scenario.link,
@@ -105,7 +108,9 @@ class Simulator:
             scale_sidecar=scenario.scale_sidecar,
         )
         return run_replay(
-            scripts, setting, scenario.load.arrivals([script.arrival_ns for script in scripts], scenario.seed)
+            timetables,
+            setting,
+            scenario.load.arrivals([timetable.arrival_ns for timetable in timetables], scenario.seed),
         )
 
     def _speedups(self, scenario: Scenario, done: Replay, name: str, notes: list[str]) -> Figures:
@@ -140,3 +145,11 @@ class Simulator:
         layout = scenario.placement.layout()
         sidecars = scenario.sidecars * layout.sidecar_devices if self.method(scenario.method).wave else 0
         return scenario.targets * layout.target_devices + sidecars
+
+
+def open_simulator(trace: Path, colocated: Path | None = None) -> Simulator:
+    """``colocated``: a trace of both models on one device. Raises OospecError."""
+    recording = open_recording(trace)
+    if colocated is None:
+        return Simulator(recording)
+    return Simulator(recording, measure_interference(open_recording(colocated), Costs(recording)))

@@ -138,7 +138,7 @@ def behind(recording: Recording, results: Sequence[Result]) -> list[str]:
 
 def unlike(results: Sequence[Result]) -> list[str]:
     """A line if columns are about different requests or outputs, so that they must not be compared figure by figure."""
-    outputs = [{s.script.request: s.script.output for s in result.replay.served} for result in results]
+    outputs = [{s.timetable.request: s.timetable.output for s in result.replay.served} for result in results]
     if all(each == outputs[0] for each in outputs):
         return []
     same = set.intersection(*(set(each.items()) for each in outputs))

@@ -22,32 +22,20 @@ from sim.costs.costs import Costs
 from sim.costs.recording import Recording, open_recording
 from sim.figures.provenance import NO_LINK, basis, models_line, provenance_lines, slowdown_note
 from sim.live.serve import VirtualRun, serve
-from sim.replay.timetable import Script, write_script
-from sim.scenario.methods import Method, find_method
+from sim.replay.timetable import Timetable, write_timetable
+from sim.scenario.methods import DEFAULT_METHODS, Method, find_method, playable
 from sim.scenario.parameters import suggestion
 from sim.scenario.placement import Placement, parse_placement
 
-USUAL = ("ar", "toolspec", "oospec")
-
 
 @dataclass(frozen=True)
-class ReplayOptions:
-    trace: Path
-    placement: str
-    methods: Sequence[str] | None = None  # None: ``USUAL``, as far as the trace can tell them
-    limit: int | None = None  # of requests
-    timeline: Path | None = None
-    as_json: bool = False
-
-
-@dataclass(frozen=True)
-class _Replay:
+class _Done:
     """All methods over one recording."""
 
     recording: Recording
     placement: Placement
     costs: Costs
-    scripts: Mapping[str, Sequence[Script]]  # by method
+    timetables: Mapping[str, Sequence[Timetable]]  # by method
     runs: Mapping[str, VirtualRun]
 
     @property
@@ -76,9 +64,9 @@ class _Replay:
     def _beyond(self) -> Iterator[str]:
         for method, run in self.runs.items():
             outside = {
-                (script.request, position, size)
-                for script in self.scripts[method]
-                for rounds in script.rounds.values()
+                (timetable.request, position, size)
+                for timetable in self.timetables[method]
+                for rounds in timetable.rounds.values()
                 for position, (size, flag) in enumerate(zip(rounds.tokens, rounds.beyond or (), strict=False), start=1)
                 if flag
             }
@@ -91,64 +79,62 @@ class _Replay:
                 )
 
 
-def replay(options: ReplayOptions) -> None:
-    """Serve the trace's requests by every method. Results go to stdout, progress to stderr. Raises OospecError."""
-    placement = parse_placement(options.placement)
-    check_outputs([options.trace], {"--timeline": options.timeline})
-    if options.timeline is not None:
-        check_timeline_path(options.timeline)
-    recording = open_recording(options.trace)
-    methods = [_method(recording, name) for name in options.methods] if options.methods else _usual(recording)
-    out, err = stdout(), Console(stderr=True)
-    done = _run(recording, placement, methods, options.limit, err)
-    if options.timeline is not None:
-        events = [event for run in done.runs.values() for event in run.events]
-        write_timeline(events, options.timeline, done.basis)
-        note(err, f"timeline: {options.timeline}")
-    if options.as_json:
-        print(json.dumps(_as_json(done, options.placement)))
-    else:
-        _print(out, done)
+def run_live(
+    trace: Path,
+    placement: str = "split",
+    methods: Sequence[str] | None = None,
+    *,
+    limit: int | None = None,
+    as_json: bool = False,
+    timeline: Path | None = None,
+) -> None:
+    """Serve the trace's requests by every method; None: the default ones that an engine has, as far as they go.
 
-
-def _method(recording: Recording, name: str) -> Method:
+    ``limit``: of requests. Results go to stdout, progress to stderr. Raises OospecError.
+    """
+    placed = parse_placement(placement)
+    check_outputs([trace], {"--timeline": timeline})
+    if timeline is not None:
+        check_timeline_path(timeline)
+    recording = open_recording(trace)
     known = dict.fromkeys(("ar", "toolspec", *recording.runs))
-    if name not in known:
-        raise OospecError(f"method {name!r} was not recorded in {recording.source}; {suggestion(name, known)}")
-    drafters_of(name)
-    return find_method(recording, name)
-
-
-def _usual(recording: Recording) -> list[Method]:
-    methods = []
-    for name in USUAL:
-        try:
-            methods.append(find_method(recording, name))
-        except OospecError:  # not recorded, or without profiles: ar can always be told
-            continue
-    return methods
+    names = methods or playable(recording, [name for name in DEFAULT_METHODS if name in known])[0]
+    for name in names:
+        if name not in known:
+            raise OospecError(f"method {name!r} was not recorded in {recording.source}; {suggestion(name, known)}")
+        drafters_of(name)
+    err = Console(stderr=True)
+    done = _run(recording, placed, [find_method(recording, name) for name in names], limit, err)
+    if timeline is not None:
+        write_timeline([event for run in done.runs.values() for event in run.events], timeline, done.basis)
+        note(err, f"timeline: {timeline}")
+    if as_json:
+        print(json.dumps(_as_json(done, placement)))
+    else:
+        _print(stdout(), done)
 
 
 def _run(
     recording: Recording, placement: Placement, methods: Sequence[Method], limit: int | None, err: Console
-) -> _Replay:
+) -> _Done:
     costs = Costs(recording)
-    scripts = {
-        method.name: [write_script(method, request, costs) for request in method.requests[:limit]] for method in methods
+    timetables = {
+        method.name: [write_timetable(method, request, costs) for request in method.requests[:limit]]
+        for method in methods
     }
     with Progress(*COUNTED, console=err, transient=True) as progress:
-        task = progress.add_task("requests x methods", total=sum(map(len, scripts.values())))
+        task = progress.add_task("requests x methods", total=sum(map(len, timetables.values())))
         try:
             runs = {
                 name: serve(each, name, placement.layout(), lambda: progress.advance(task))
-                for name, each in scripts.items()
+                for name, each in timetables.items()
             }
         except OospecError as error:
             raise OospecError(f"{recording.source}: {error}") from None
-    return _Replay(recording, placement, costs, scripts, runs)
+    return _Done(recording, placement, costs, timetables, runs)
 
 
-def _print(out: Console, done: _Replay) -> None:
+def _print(out: Console, done: _Done) -> None:
     completions = [completion for run in done.runs.values() for completion in run.completions]
     print_figures(out, summarise(completions), f"{done.basis}. Nothing was decoded.")
     trace, placement = done.recording.trace, done.placement
@@ -158,7 +144,7 @@ def _print(out: Console, done: _Replay) -> None:
         print_line(out, line)
 
 
-def _as_json(done: _Replay, placement: str) -> dict[str, Any]:
+def _as_json(done: _Done, placement: str) -> dict[str, Any]:
     completions = [completion for run in done.runs.values() for completion in run.completions]
     summaries = [asdict(summary) for summary in summarise(completions)]
     for summary in summaries:

@@ -1,4 +1,4 @@
-"""Scripts served one after another by the live engine on the virtual clock."""
+"""Timetables served one after another by the live engine on the virtual clock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim.live.payload import tool_of
 from sim.live.sidecar import VirtualSidecar, VirtualWave
 from sim.live.state import ProfileState
 from sim.live.target import VirtualCodec, VirtualExecutor, VirtualPrompts, VirtualTarget
-from sim.replay.timetable import Script
+from sim.replay.timetable import Timetable
 from sim.scenario.placement import Layout
 
 _MOST_VERSIONS = (1 << 32) - 1  # what a message has room for
@@ -31,7 +31,7 @@ _MOST_VERSIONS = (1 << 32) - 1  # what a message has room for
 
 @dataclass(frozen=True)
 class VirtualRun:
-    """What the engine said of each script, and what happened: times in ns since the start of the run."""
+    """What the engine said of each timetable, and what happened: times in ns since the start of the run."""
 
     completions: tuple[Completion, ...]
     served: tuple[Served, ...]
@@ -40,26 +40,26 @@ class VirtualRun:
 
 
 def serve(
-    scripts: Sequence[Script], method: str, layout: Layout, done: Callable[[], object] = lambda: None
+    timetables: Sequence[Timetable], method: str, layout: Layout, done: Callable[[], object] = lambda: None
 ) -> VirtualRun:
     """Each request is taken when the one before has ended. ``done`` is called after each.
 
-    Raises OospecError for a hint that no channel takes, and for scripts with hints of a method that takes none.
+    Raises OospecError for a hint that no channel takes, and for timetables with hints of a method that takes none.
     """
-    _check(scripts, method)
+    _check(timetables, method)
     clock = VirtualClock()
-    waves = any(script.wave is not None for script in scripts)
+    waves = any(timetable.wave is not None for timetable in timetables)
     device, other = build(clock, layout, waves=waves)
-    sidecar = VirtualSidecar(scripts, other, layout.sidecar, clock) if "hint" in needs_of(method) else None
+    sidecar = VirtualSidecar(timetables, other, layout.sidecar, clock) if "hint" in needs_of(method) else None
 
     def decoding(setting: Setting) -> ProfileState:
-        return ProfileState(setting, scripts[setting.prompt[0]], clock)
+        return ProfileState(setting, timetables[setting.prompt[0]], clock)
 
     engine = Engine(
         Parts(
-            target=VirtualTarget(scripts, layout.target if waves else layout.target_alone, clock),
+            target=VirtualTarget(timetables, layout.target if waves else layout.target_alone, clock),
             executor=VirtualExecutor(device),
-            prompts=VirtualPrompts(scripts),
+            prompts=VirtualPrompts(timetables),
             codec=VirtualCodec(),
             curve=VerifyCurve(),  # nothing is drafted by it
             sidecar=sidecar,
@@ -69,38 +69,38 @@ def serve(
             decoding=decoding,
         )
     )
-    completions = run_virtually(_serve_all(engine, scripts, done), clock)
+    completions = run_virtually(_serve_all(engine, timetables, done), clock)
     clock.run_out()  # a wave that was cancelled ends its forward
     launched = tuple(sidecar.waves) if sidecar is not None else ()
     events = [*engine.recorder.events, *(event for wave in launched for event in wave.events(method))]
     return VirtualRun(tuple(completions), tuple(engine.recorder.served), tuple(events), launched)
 
 
-async def _serve_all(engine: Engine, scripts: Sequence[Script], done: Callable[[], object]) -> list[Completion]:
+async def _serve_all(engine: Engine, timetables: Sequence[Timetable], done: Callable[[], object]) -> list[Completion]:
     completions = []
-    for script in scripts:
-        completions.append(await engine.generate(_request(script)))
+    for timetable in timetables:
+        completions.append(await engine.generate(_request(timetable)))
         done()
     return completions
 
 
-def _request(script: Script) -> Request:
-    slots = max((hint.ready for hint in script.hints.values()), default=0)
+def _request(timetable: Timetable) -> Request:
+    slots = max((hint.ready for hint in timetable.hints.values()), default=0)
     return Request(
-        id=script.request,
+        id=timetable.request,
         messages=(Message(role="user"),),
         tools=(tool_of(slots),),
-        max_new_tokens=script.output,
+        max_new_tokens=timetable.output,
     )
 
 
-def _check(scripts: Sequence[Script], method: str) -> None:
+def _check(timetables: Sequence[Timetable], method: str) -> None:
     hinted = "hint" in needs_of(method)
-    for script in scripts:
-        where = f"request {script.request!r} by {method}"
-        if script.wave is not None and not hinted:
+    for timetable in timetables:
+        where = f"request {timetable.request!r} by {method}"
+        if timetable.wave is not None and not hinted:
             raise OospecError(f"{where}: there are hints, and no drafter of {method} takes them; rename the method")
-        for version, hint in script.hints.items():
+        for version, hint in timetable.hints.items():
             if hint.bytes > MAX_PAYLOAD or version > _MOST_VERSIONS:
                 raise OospecError(
                     f"{where}: hint version {version} has {hint.bytes} bytes; "

@@ -13,7 +13,7 @@ from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader, Hint
 from sim.live.clock import VirtualClock
 from sim.live.devices import VirtualDevice
 from sim.live.payload import payload_of
-from sim.replay.timetable import Forward, Rank, Script
+from sim.replay.timetable import Forward, Rank, Timetable
 from sim.scenario.placement import Law
 
 
@@ -22,7 +22,7 @@ class VirtualWave:
     """Times in ns. ``over``: nobody wants it any more."""
 
     address: Address
-    script: Script
+    timetable: Timetable
     forwards: Sequence[Forward]
     launched: int
     report: asyncio.Future[WaveReport]
@@ -32,7 +32,7 @@ class VirtualWave:
 
     def events(self, method: str) -> Iterator[Event]:
         """What it did, also after it was cancelled."""
-        request, hints = self.script.request, self.script.hints
+        request, hints = self.timetable.request, self.timetable.hints
         for forward, (begin, end) in zip(self.forwards, self.spans, strict=False):
             counts = {"tokens": forward.tokens, "branches": forward.branches}
             yield Event("sidecar", forward.name, begin, end, request, method, counts)
@@ -44,22 +44,22 @@ class VirtualWave:
 class VirtualSidecar:
     """A SidecarPort. One wave at a time, in the order of their launch; one that is cancelled ends its forward first."""
 
-    def __init__(self, scripts: Sequence[Script], device: VirtualDevice, law: Law, clock: VirtualClock) -> None:
+    def __init__(self, timetables: Sequence[Timetable], device: VirtualDevice, law: Law, clock: VirtualClock) -> None:
         block = memoryview(bytearray(CHANNEL_SIZE))
         self.reader, self._writer = HintReader(block), HintWriter(block)
         self.waves: list[VirtualWave] = []
-        self._scripts = {script.request: script for script in scripts}
+        self._timetables = {timetable.request: timetable for timetable in timetables}
         self._device, self._law, self._clock = device, law, clock
         self._waiting: deque[VirtualWave] = deque()
         self._running: VirtualWave | None = None
 
     async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
-        script, now = self._scripts[request.id], self._clock()
-        if script.wave is None:
+        timetable, now = self._timetables[request.id], self._clock()
+        if timetable.wave is None:
             return None
-        launch = now + max(0, script.before_ns + script.wave.start_ns)
+        launch = now + max(0, timetable.before_ns + timetable.wave.start_ns)
         report: asyncio.Future[WaveReport] = asyncio.get_running_loop().create_future()
-        wave = VirtualWave(address, script, script.wave.forwards, launch, report)
+        wave = VirtualWave(address, timetable, timetable.wave.forwards, launch, report)
         self.waves.append(wave)
         self._clock.at(launch, Rank.ENDS, lambda: self._launch(wave))
         try:
@@ -104,8 +104,8 @@ class VirtualSidecar:
 
     def _publish(self, wave: VirtualWave, version: int) -> None:
         """The message is on its way for the link's latency, and stays behind those before it."""
-        now, hint = self._clock(), wave.script.hints[version]
-        readable = max([now + wave.script.link_ns, *(at for _, _, at in wave.publishes[-1:])])
+        now, hint = self._clock(), wave.timetable.hints[version]
+        readable = max([now + wave.timetable.link_ns, *(at for _, _, at in wave.publishes[-1:])])
         wave.publishes.append((version, now, readable))
         payload = payload_of(hint.bytes, hint.ready)
         self._clock.at(readable, Rank.ENDS, lambda: self._writer.write(wave.address, payload, version, now))

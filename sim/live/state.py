@@ -10,7 +10,7 @@ from oospec_async.decoding.tree import DraftTree
 from oospec_async.decoding.verify import Verdict
 from oospec_async.hints import Hint
 from sim.live.clock import VirtualClock
-from sim.replay.timetable import Rank, Script
+from sim.replay.timetable import Rank, Timetable
 
 _WRONG = 0  # a virtual target never says it
 _OTHERS = "other drafters"
@@ -22,17 +22,17 @@ class ProfileState(DecodeState):
     Host time is spent where the live engine spends it: in ``commit``, before the poll, and in ``propose``, after it.
     """
 
-    def __init__(self, setting: Setting, script: Script, clock: VirtualClock) -> None:
+    def __init__(self, setting: Setting, timetable: Timetable, clock: VirtualClock) -> None:
         super().__init__(setting)
-        self._script, self._clock = script, clock
+        self._timetable, self._clock = timetable, clock
 
     def propose(self, hint: Hint | None = None, chain: Chain = NO_CHAIN) -> DraftTree:
         at = len(self.output) - 1
-        version = self._script.version if hint is None else hint.version
-        rounds = self._script.rounds[version]
+        version = self._timetable.version if hint is None else hint.version
+        rounds = self._timetable.rounds[version]
         accepted = rounds.accepted[at]
         # A trace does not say which drafter a token came from: the hint's is what holds only with it.
-        without = min(accepted, self._script.rounds[0].accepted[at]) if version else accepted
+        without = min(accepted, self._timetable.rounds[0].accepted[at]) if version else accepted
         tree = DraftTree([self.output[-1]])
         node = 0
         for depth in range(accepted):
@@ -40,10 +40,10 @@ class ProfileState(DecodeState):
         node = 0
         for _ in range(rounds.tokens[at] - 1 - accepted):
             node = tree.add(_WRONG, node, _OTHERS)
-        self._clock.spend(self._script.draft_ns[at], Rank.TARGET_ASKS)
+        self._clock.spend(self._timetable.draft_ns[at], Rank.TARGET_ASKS)
         return tree
 
     def commit(self, tree: DraftTree, predicted: Sequence[int], successors: Sequence[Sequence[int]]) -> Verdict:
         verdict = super().commit(tree, predicted, successors)
-        self._clock.spend(self._script.commit_ns[len(self.output) - 1], Rank.POLL)
+        self._clock.spend(self._timetable.commit_ns[len(self.output) - 1], Rank.POLL)
         return verdict

@@ -12,7 +12,7 @@ from oospec_async.dialects.dialect import Dialect
 from oospec_async.request import Request
 from sim.live.clock import VirtualClock
 from sim.live.devices import VirtualDevice
-from sim.replay.timetable import Rank, Script
+from sim.replay.timetable import Rank, Timetable
 from sim.scenario.placement import Law
 
 T = TypeVar("T")
@@ -20,12 +20,12 @@ _ENDLESS = 1 << 62
 
 
 class VirtualPrompts:
-    """A prompt is as long as it was, and every token of it is the number of its script."""
+    """A prompt is as long as it was, and every token of it is the number of its timetable."""
 
     dialects: Sequence[Dialect] = ()
 
-    def __init__(self, scripts: Sequence[Script]) -> None:
-        self._prompts = {script.request: (number, script.prompt) for number, script in enumerate(scripts)}
+    def __init__(self, timetables: Sequence[Timetable]) -> None:
+        self._prompts = {timetable.request: (number, timetable.prompt) for number, timetable in enumerate(timetables)}
 
     def ids(self, request: Request) -> list[int]:
         number, length = self._prompts[request.id]
@@ -48,19 +48,19 @@ class VirtualTarget:
     context = vocabulary = _ENDLESS
     end_tokens: frozenset[int] = frozenset()
 
-    def __init__(self, scripts: Sequence[Script], law: Law, clock: VirtualClock) -> None:
-        self._scripts, self._law, self._clock = scripts, law, clock
+    def __init__(self, timetables: Sequence[Timetable], law: Law, clock: VirtualClock) -> None:
+        self._timetables, self._law, self._clock = timetables, law, clock
         self._verify_ns: Mapping[tuple[int, int], int] = {}  # by output tokens committed and size of the tree
 
     def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
-        script = self._scripts[prompt[0]]
-        self._clock.spend(script.before_ns, Rank.TARGET_ASKS)
+        timetable = self._timetables[prompt[0]]
+        self._clock.spend(timetable.before_ns, Rank.TARGET_ASKS)
         self._verify_ns = {
             (position, size): ns
-            for rounds in script.rounds.values()
+            for rounds in timetable.rounds.values()
             for position, (size, ns) in enumerate(zip(rounds.tokens, rounds.verify_ns, strict=True), start=1)
         }
-        return _step([1], self._law(script.prefill_ns))
+        return _step([1], self._law(timetable.prefill_ns))
 
     def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
         committed = tokens[0]

@@ -9,11 +9,11 @@ import numpy as np
 from sim.costs.forward_times import Floats
 
 
-def cheapest_drafts(verify: Floats, commit: Sequence[int], draft: Sequence[int]) -> tuple[list[int], list[int]]:
+def fastest_drafts(verify: Floats, commit: Sequence[int], draft: Sequence[int]) -> tuple[list[int], list[int]]:
     """Drafted and accepted tokens at every position, so that from each the rest of the output takes the least time.
 
     ``verify[i, k]``: ns of a round that drafts k tokens when i + 1 are committed, shape (output tokens - 1, most
-    drafted + 1); ``commit`` and ``draft``: ns as in a script. A draft may be longer than what is accepted where the
+    drafted + 1); ``commit`` and ``draft``: ns as in a timetable. A draft may be longer than what is accepted where the
     larger tree takes less time. At equal times the longer draft is taken: fewer rounds.
     """
     count, sizes = verify.shape

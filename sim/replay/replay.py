@@ -16,7 +16,7 @@ import simpy
 
 from sim.replay.devices import Clock, Device, Devices, Moment, build
 from sim.replay.mailbox import Mailbox
-from sim.replay.timetable import Forward, Rank, Script
+from sim.replay.timetable import Forward, Rank, Timetable
 from sim.scenario.link import Link
 from sim.scenario.placement import Layout
 
@@ -49,7 +49,7 @@ class WaveLog:
 class Served:
     """What happened to a request. All times in ns since the start of the run."""
 
-    script: Script
+    timetable: Timetable
     target: str  # device
     arrival: int
     start: int  # when a target took it
@@ -64,7 +64,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Replay:
-    """Requests in the order of the scripts, and what served them."""
+    """Requests in the order of the timetables, and what served them."""
 
     served: tuple[Served, ...]
     devices: Devices
@@ -76,7 +76,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is not in the scripts."""
+    """What is not in the timetables."""
 
     layout: Layout
     link: Link
@@ -85,16 +85,16 @@ class Setting:
     scale_sidecar: float = 1.0
 
 
-def replay(scripts: Sequence[Script], setting: Setting, arrivals: Sequence[int] | None = None) -> Replay:
-    """Serve every script once. ``arrivals`` in ns, one per script; None: each target takes the next when it is free."""
-    return _World(scripts, setting, arrivals).run()
+def replay(timetables: Sequence[Timetable], setting: Setting, arrivals: Sequence[int] | None = None) -> Replay:
+    """Serve every timetable once. ``arrivals`` of each, in ns; None: each target takes the next when it is free."""
+    return _World(timetables, setting, arrivals).run()
 
 
 class _World:
-    def __init__(self, scripts: Sequence[Script], setting: Setting, arrivals: Sequence[int] | None) -> None:
+    def __init__(self, timetables: Sequence[Timetable], setting: Setting, arrivals: Sequence[int] | None) -> None:
         self._env = env = Clock()
-        self._scripts, self._arrivals, self._link = scripts, arrivals, setting.link
-        sidecars = setting.sidecars if any(script.wave for script in scripts) else 0
+        self._timetables, self._arrivals, self._link = timetables, arrivals, setting.link
+        sidecars = setting.sidecars if any(timetable.wave for timetable in timetables) else 0
         self._devices = build(env, setting.layout, setting.targets, sidecars)
         self._target_law: Law = setting.layout.target if sidecars else setting.layout.target_alone
         self._sidecar_law: Law = setting.layout.sidecar.faster(setting.scale_sidecar)
@@ -110,14 +110,14 @@ class _World:
             pool = self._pools[self._devices.pool_of[index]] if self._pools else None
             self._env.process(self._target(device, pool))
         self._env.run()
-        served = tuple(self._served[index] for index in range(len(self._scripts)))
+        served = tuple(self._served[index] for index in range(len(self._timetables)))
         return Replay(served, self._devices)
 
     def _arrive(self) -> Process:
         if self._arrivals is None:
-            self._queue.items.extend(range(len(self._scripts)))
+            self._queue.items.extend(range(len(self._timetables)))
             return
-        for index in sorted(range(len(self._scripts)), key=lambda i: (self._arrivals[i], i)):  # type: ignore[index]
+        for index in sorted(range(len(self._timetables)), key=lambda i: (self._arrivals[i], i)):  # type: ignore[index]
             yield self._env.timeout(self._arrivals[index] - self._env.ns)
             self._queue.put(index)
 
@@ -127,32 +127,32 @@ class _World:
             assert isinstance(index, int)
             now = self._env.ns
             arrival = now if self._arrivals is None else self._arrivals[index]
-            served = Served(self._scripts[index], device.name, arrival, now)
+            served = Served(self._timetables[index], device.name, arrival, now)
             self._served[index] = served
             yield from self._serve(served, device, pool)
 
     def _serve(self, served: Served, device: Device, pool: simpy.Store | None) -> Process:
-        env, script, law, mailbox = self._env, served.script, self._target_law, Mailbox()
-        if script.wave is not None and pool is not None:
-            launch = max(0, script.before_ns + script.wave.start_ns)
-            forwards = script.wave.forwards
+        env, timetable, law, mailbox = self._env, served.timetable, self._target_law, Mailbox()
+        if timetable.wave is not None and pool is not None:
+            launch = max(0, timetable.before_ns + timetable.wave.start_ns)
+            forwards = timetable.wave.forwards
             served.wave = WaveLog(served.start + launch, forwards, [self._sidecar_law(each.ns) for each in forwards])
             env.process(self._wave(served, served.wave, launch, pool, mailbox))
-        served.prefill = yield device.run("target", script.before_ns, law(script.prefill_ns))
-        position, version, listens = 1, script.version, script.listens
-        yield Moment(env).come(script.commit_ns[0], Rank.POLL)
+        served.prefill = yield device.run("target", timetable.before_ns, law(timetable.prefill_ns))
+        position, version, listens = 1, timetable.version, timetable.listens
+        yield Moment(env).come(timetable.commit_ns[0], Rank.POLL)
         served.first_token = env.ns
-        while position < script.output:
+        while position < timetable.output:
             if listens and (newest := mailbox.poll(env.ns)) > version:
                 version = newest
                 served.polls.append((env.ns, position, version))
-            here, at = script.rounds[version], position - 1
+            here, at = timetable.rounds[version], position - 1
             accepted = here.accepted[at]
-            start, end = yield device.run("target", script.draft_ns[at], law(here.verify_ns[at]))
-            committed = min(accepted + 1, script.output - position)
+            start, end = yield device.run("target", timetable.draft_ns[at], law(here.verify_ns[at]))
+            committed = min(accepted + 1, timetable.output - position)
             served.rounds.append(RoundLog(position, version, start, end, here.tokens[at], accepted, committed))
             position += committed
-            yield Moment(env).come(script.commit_ns[position - 1], Rank.POLL)
+            yield Moment(env).come(timetable.commit_ns[position - 1], Rank.POLL)
         served.end, served.over = env.ns, True
 
     def _wave(self, served: Served, log: WaveLog, launch: int, pool: simpy.Store, mailbox: Mailbox) -> Process:
@@ -164,7 +164,7 @@ class _World:
         pool.put(device)
 
     def _forwards(self, served: Served, log: WaveLog, device: Device, mailbox: Mailbox) -> Process:
-        script = served.script
+        timetable = served.timetable
         for forward, ns in zip(log.forwards, log.ns, strict=True):
             if served.over:
                 return
@@ -172,5 +172,5 @@ class _World:
             log.spans.append(span)
             if forward.publishes:
                 now = self._env.ns
-                delay = self._link.delay_ns(script.hints[forward.publishes].bytes, script.link_ns)
+                delay = self._link.delay_ns(timetable.hints[forward.publishes].bytes, timetable.link_ns)
                 log.publishes.append((forward.publishes, now, mailbox.publish(now, delay, forward.publishes)))

@@ -1,7 +1,7 @@
 """Everything about one request by one method that is known before the clock starts: a table that engines replay.
 
 All times are whole nanoseconds. Index i of a list stands for i + 1 committed output tokens, as in a profile. The order
-of events is part of the meaning (``Rank``), so that two engines that replay a script give one timeline.
+of events is part of the meaning (``Rank``), so that two engines that replay a timetable give one timeline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oospec_async.trace import Profile, RequestTrace
 from sim.costs.costs import COMMIT_SHARE, Costs, Host
 from sim.costs.jitter import Jitter, Noise, pick
 from sim.costs.nanoseconds import NS, forward_ns, whole_ns
-from sim.replay.fastest_drafts import cheapest_drafts
+from sim.replay.fastest_drafts import fastest_drafts
 from sim.scenario.methods import Drafts, Method
 from sim.scenario.placement import Law
 
@@ -52,7 +52,7 @@ class Forward:
 
 
 @dataclass(frozen=True)
-class WaveScript:
+class WaveTimetable:
     start_ns: int  # since the start of the target's prefill; may be negative
     forwards: Sequence[Forward]
 
@@ -66,7 +66,7 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class Script:
+class Timetable:
     """One request by one method.
 
     From the end of a forward after which i + 1 tokens are committed to the commit: ``commit_ns[i]``; a poll comes at
@@ -84,15 +84,15 @@ class Script:
     draft_ns: Sequence[int]
     version: int  # of the hint at the start
     rounds: Mapping[int, Rounds]
-    wave: WaveScript | None
+    wave: WaveTimetable | None
     listens: bool
     hints: Mapping[int, Hint]
     link_ns: int  # recorded; a scenario may replace it
 
 
-def write_script(
+def write_timetable(
     method: Method, request: str, costs: Costs, jitter: Jitter | None = None, law: Law | None = None
-) -> Script:
+) -> Timetable:
     """Without ``jitter``: typical times. ``law``: of the target's forwards, where a method's drafts are fitted to time.
 
     Raises OospecError where the trace lacks profiles or samples.
@@ -104,15 +104,15 @@ def write_script(
     if noise is None:
         prefill = costs.prefill(request, run.prompt_tokens)
     else:
-        surface = costs.target_prefill
-        prefill = float(surface.seconds(run.prompt_tokens) * pick(surface.ratios, noise.prefill)[0])
+        times = costs.target_prefill
+        prefill = float(times.seconds(run.prompt_tokens) * pick(times.ratios, noise.prefill)[0])
         link = float(pick(costs.links, noise.link)[0]) if len(costs.links) else 0.0
     commit, draft = _host(costs.host(method.recorded), run.output_tokens, noise)
     profiles = drafts.profiles
     if method.fitted:
         profiles = {v: _fitted(p, run, costs, noise, (commit, draft), law or Law()) for v, p in profiles.items()}
     own = costs.only is None or request in costs.only
-    return Script(
+    return Timetable(
         request=request,
         prompt=run.prompt_tokens,
         output=run.output_tokens,
@@ -136,11 +136,11 @@ def _rounds(profile: Profile, run: RequestTrace, costs: Costs, noise: Noise | No
         return Rounds((), (), ())
     tokens = np.array(profile.drafted) + 1
     context = run.prompt_tokens + np.arange(len(tokens))  # the root is in the tree, not before it
-    surface = costs.target_verify
-    seconds = surface.seconds(tokens, context)
+    times = costs.target_verify
+    seconds = times.seconds(tokens, context)
     if noise is not None:
-        seconds = seconds * pick(surface.ratios, noise.verify[: len(tokens)])
-    beyond = surface.beyond(tokens, context)
+        seconds = seconds * pick(times.ratios, noise.verify[: len(tokens)])
+    beyond = times.beyond(tokens, context)
     return Rounds(
         tokens.tolist(), profile.accepted, forward_ns(seconds), beyond.tolist() if bool(beyond.any()) else None
     )
@@ -159,12 +159,12 @@ def _fitted(
         return profile
     tokens = np.arange(1, max(profile.drafted) + 2)
     context = run.prompt_tokens + np.arange(len(profile.drafted))
-    surface = costs.target_verify
-    seconds = surface.seconds(tokens[None, :], context[:, None])
+    times = costs.target_verify
+    seconds = times.seconds(tokens[None, :], context[:, None])
     if noise is not None:
-        seconds = seconds * pick(surface.ratios, noise.verify[: len(context)])[:, None]
+        seconds = seconds * pick(times.ratios, noise.verify[: len(context)])[:, None]
     verify = np.maximum(np.rint(np.maximum(np.rint(seconds * NS), 1) * law.factor) + law.extra_ns, 1)
-    drafted, accepted = cheapest_drafts(verify, *host)
+    drafted, accepted = fastest_drafts(verify, *host)
     return Profile(version=profile.version, drafted=drafted, accepted=accepted)
 
 
@@ -179,7 +179,7 @@ def _host(host: Host, output: int, noise: Noise | None) -> tuple[list[int], list
     return commit, [whole - part for whole, part in zip(whole_ns(seconds), commit, strict=True)]
 
 
-def _wave(drafts: Drafts, costs: Costs, jitter: Jitter | None) -> WaveScript | None:
+def _wave(drafts: Drafts, costs: Costs, jitter: Jitter | None) -> WaveTimetable | None:
     run = drafts.run
     if run.wave is None:
         return _wave_of_publishes(run)
@@ -196,15 +196,15 @@ def _wave(drafts: Drafts, costs: Costs, jitter: Jitter | None) -> WaveScript | N
         Forward(step.kind, step.tokens, step.branches, ns, step.publishes or 0)
         for step, ns in zip(run.wave.steps, forward_ns(seconds), strict=True)
     ]
-    return WaveScript(whole_ns(run.wave.start)[0], forwards)
+    return WaveTimetable(whole_ns(run.wave.start)[0], forwards)
 
 
-def _wave_of_publishes(run: RequestTrace) -> WaveScript | None:
+def _wave_of_publishes(run: RequestTrace) -> WaveTimetable | None:
     """Where only the hints were recorded (a sidecar that failed before its report): one forward up to each."""
     if not run.publishes:
         return None
     ends = whole_ns([publish.seconds for publish in run.publishes])
     spans = [end - start for start, end in zip([0, *ends], ends, strict=False)]
-    return WaveScript(
+    return WaveTimetable(
         0, [Forward("step", 1, 1, max(ns, 1), p.version) for ns, p in zip(spans, run.publishes, strict=True)]
     )

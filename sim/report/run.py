@@ -137,7 +137,7 @@ def _hints(hinted: Result, kind: str) -> Section:
     for each in served:
         if not each.polls:
             continue
-        left = max(each.script.output - 1, 1)
+        left = max(each.timetable.output - 1, 1)
         for polls, places, times in ((each.polls[0], first, when_first), (each.polls[-1], last, when_last)):
             places.append((polls[1] - 1) / left * 100)
             times.append((polls[0] - each.first_token) / NS * 1e3)
@@ -191,12 +191,12 @@ def _devices(simulator: Simulator, hinted: Result) -> Section:
 
 def _timelines(results: Sequence[Result], hinted: Result | None, kind: str) -> list[Section]:
     main = hinted or results[-1]
-    ordered = sorted(main.replay.served, key=lambda s: (decode(s), s.script.request))
+    ordered = sorted(main.replay.served, key=lambda s: (decode(s), s.timetable.request))
     chosen = {"typical": ordered[len(ordered) // 2], "worst": ordered[-1]}
     name = main.scenario.method
     body = []
     for what, served in chosen.items():
-        request = served.script.request
+        request = served.timetable.request
         drawn = figure(runs_of(events_of(results, [request])))
         lead = f"The {what} request, {request}."
         caption = (

@@ -6,7 +6,7 @@ ToolSpec, with no drafts it is AR. Adding a method is a function and a line in `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from oospec_async.errors import OospecError
@@ -54,6 +54,20 @@ def find_method(recording: Recording, name: str) -> Method:
     raise OospecError(f"method {name!r} is neither built in nor recorded in {recording.source}; {meant}")
 
 
+def playable(recording: Recording, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Those of the methods that the recording can replay, and a line about the others for each reason."""
+    found: list[str] = []
+    left_out: dict[str, list[str]] = {}
+    for name in names:
+        try:
+            find_method(recording, name)
+        except OospecError as error:
+            left_out.setdefault(str(error), []).append(name)
+        else:
+            found.append(name)
+    return found, [f"left out: {', '.join(names)}: {why}" for why, names in left_out.items()]
+
+
 def _ar(recording: Recording) -> Method:
     def drafts(request: str) -> Drafts:
         run = recording.any_run(request)
@@ -69,56 +83,55 @@ def _toolspec(recording: Recording) -> Method:
     if any(run.profiles for run in recorded.values()):
         return _as_recorded(recording, "toolspec")
     base = recording.hinted
-    _check_profiles(recording, base)
-    return _alone(recording, base, "toolspec", f"{base}'s drafters without any hint, and no sidecar")
-
-
-def _alone(recording: Recording, base: str, name: str, about: str) -> Method:
-    def drafts(request: str) -> Drafts:
-        run = recording.run(request, base)
-        return Drafts(run, {0: _profiles(run)[0]})
-
-    return Method(name, base, about, drafts, _of(recording, base))
+    return _replayed(recording, base, "toolspec", f"{base}'s drafters without any hint, and no sidecar")
 
 
 def _as_recorded(recording: Recording, base: str) -> Method:
-    _check_profiles(recording, base)
     hinted = any(run.wave is not None or len(run.profiles) > 1 for run in recording.runs[base].values())
-
-    def drafts(request: str) -> Drafts:
-        run = recording.run(request, base)
-        return Drafts(run, _profiles(run), wave=hinted, listens=hinted)
-
     about = "every round uses the newest hint that has arrived" if hinted else "as recorded, without hints"
-    return Method(base, base, about, drafts, _of(recording, base), wave=hinted, listens=hinted)
+    return _replayed(recording, base, base, about, hinted=True, wave=hinted, listens=hinted)
 
 
 def _zero(recording: Recording, base: str) -> Method:
-    _check_profiles(recording, base)
-
-    def drafts(request: str) -> Drafts:
-        run = recording.run(request, base)
-        profiles = _profiles(run)
-        return Drafts(run, profiles, version=max(profiles))
-
     about = "what if: the wave's last hint is there from the start, and no wave runs"
-    return Method(f"{base}@zero", base, about, drafts, _of(recording, base))
+    return _replayed(recording, base, f"{base}@zero", about, hinted=True, at_once=True)
 
 
 def _never(recording: Recording, base: str) -> Method:
-    _check_profiles(recording, base)
-
-    def drafts(request: str) -> Drafts:
-        run = recording.run(request, base)
-        return Drafts(run, {0: _profiles(run)[0]}, wave=True)
-
     about = "control: the wave runs, and no hint ever arrives"
-    return Method(f"{base}@never", base, about, drafts, _of(recording, base), wave=True)
+    return _replayed(recording, base, f"{base}@never", about, wave=True)
 
 
 def _without(recording: Recording, base: str) -> Method:
-    _check_profiles(recording, base)
-    return _alone(recording, base, f"{base}@alone", f"control: {base}'s drafters without any hint, and no sidecar")
+    about = f"control: {base}'s drafters without any hint, and no sidecar"
+    return _replayed(recording, base, f"{base}@alone", about)
+
+
+def _replayed(
+    recording: Recording,
+    base: str,
+    name: str,
+    about: str,
+    *,
+    hinted: bool = False,  # profiles of all hint versions, not only of none
+    at_once: bool = False,  # the last version is there from the start
+    wave: bool = False,
+    listens: bool = False,
+) -> Method:
+    """A method that drafts by the profiles of ``base``."""
+    bare = next((run.request for run in recording.runs[base].values() if not run.profiles), None)
+    if bare is not None:
+        raise OospecError(
+            f"{recording.source}: requests: {bare!r} by {base!r} has no profiles; "
+            f"record the trace with a version that writes them"
+        )
+
+    def drafts(request: str) -> Drafts:
+        run = recording.run(request, base)
+        profiles = {profile.version: profile for profile in run.profiles if hinted or not profile.version}
+        return Drafts(run, profiles, version=max(profiles) if at_once else 0, wave=wave, listens=listens)
+
+    return Method(name, base, about, drafts, _of(recording, base), wave=wave, listens=listens)
 
 
 def _perfect(recording: Recording) -> Method:
@@ -139,19 +152,6 @@ def _perfect(recording: Recording) -> Method:
 
 def _of(recording: Recording, base: str) -> tuple[str, ...]:
     return tuple(request for request in recording.requests if request in recording.runs[base])
-
-
-def _check_profiles(recording: Recording, base: str) -> None:
-    bare = next((run.request for run in recording.runs[base].values() if not run.profiles), None)
-    if bare is not None:
-        raise OospecError(
-            f"{recording.source}: requests: {bare!r} by {base!r} has no profiles; "
-            f"record the trace with a version that writes them"
-        )
-
-
-def _profiles(run: RequestTrace) -> Mapping[int, Profile]:
-    return {profile.version: profile for profile in run.profiles}
 
 
 METHODS: dict[str, Callable[[Recording], Method]] = {"ar": _ar, "toolspec": _toolspec, "perfect": _perfect}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,58 +18,55 @@ from oospec_async.files.journal import Journal
 from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.trace import Trace
 from sim.figures.provenance import basis, provenance_lines
-from sim.run import open_simulator
+from sim.figures.simulator import open_simulator
 from sim.study.assertions import Verdict, judge
 from sim.study.rows import Row, open_rows
 from sim.study.spec import Study, read_study
-from sim.study.tables import markdown, print_study
+from sim.study.tables import print_study, study_markdown
 from sim.study.workers import Task, workers_of
 
 
-@dataclass(frozen=True)
-class StudyOptions:
-    study: Path
-    workers: str = "auto"
-    as_json: bool = False
-    report: Path | None = None
-    markdown: Path | None = None
-    rows: Path | None = None
-
-
-def run_study(options: StudyOptions) -> int:
+def run_study(
+    study: Path,
+    workers: str = "auto",
+    *,
+    as_json: bool = False,
+    report: Path | None = None,
+    markdown: Path | None = None,
+    rows: Path | None = None,
+) -> int:
     """Returns the exit code: 1 if an assertion failed. Raises OospecError; an interrupt keeps what was finished."""
-    study = read_study(options.study)
-    rows_path = options.rows or Path(f"{study.path.stem}.rows.jsonl")
-    outputs = {"--rows": rows_path, "--report": options.report, "--markdown": options.markdown}
-    check_outputs((study.path, study.trace, study.colocated), outputs)
-    simulator = open_simulator(study.trace, study.colocated)
-    for method in dict.fromkeys(scenario.method for scenario in study.scenarios):
+    grid = read_study(study)
+    kept = rows or Path(f"{study.stem}.rows.jsonl")
+    check_outputs((study, grid.trace, grid.colocated), {"--rows": kept, "--report": report, "--markdown": markdown})
+    simulator = open_simulator(grid.trace, grid.colocated)
+    for method in dict.fromkeys(scenario.method for scenario in grid.scenarios):
         simulator.method(method)
     trace, err = simulator.recording.trace, Console(stderr=True)
-    if study.left_out:
-        note(err, study.left_out)
-    rows = _all_rows(study, rows_path, options)
-    verdicts = [judge(assertion, [row["figures"] for row in rows]) for assertion in study.assertions]
-    if options.report is not None:
+    if grid.left_out:
+        note(err, grid.left_out)
+    found = _all_rows(grid, kept, workers, keep=rows is not None)
+    verdicts = [judge(assertion, [row["figures"] for row in found]) for assertion in grid.assertions]
+    if report is not None:
         from sim.report import write_study_report
 
-        write_study_report(simulator, study, rows, verdicts, options.report)
-        note(err, f"report: {options.report}")
-    if options.markdown is not None:
-        _append(options.markdown, markdown(study, trace, rows, verdicts))
-    if options.as_json:
-        print(json.dumps(as_json(study, trace, rows, verdicts)))
+        write_study_report(simulator, grid, found, verdicts, report)
+        note(err, f"report: {report}")
+    if markdown is not None:
+        _append(markdown, study_markdown(grid, trace, found, verdicts))
+    if as_json:
+        print(json.dumps(study_as_json(grid, trace, found, verdicts)))
     else:
-        print_study(stdout(), study, trace, rows, verdicts)
+        print_study(stdout(), grid, trace, found, verdicts)
     for verdict in verdicts:
         for index, value in verdict.failures:
-            found = "there is no such figure" if value is None else f"it is {value:.6g}"
-            said = f"failed: {verdict.assertion.text}: {found} in {study.scenarios[index].label}"
+            what = "there is no such figure" if value is None else f"it is {value:.6g}"
+            said = f"failed: {verdict.assertion.text}: {what} in {grid.scenarios[index].label}"
             click.echo(f"oospec-sim: {visible(said)}", err=True)
     return 1 if any(verdict.failures for verdict in verdicts) else 0
 
 
-def as_json(study: Study, trace: Trace, rows: list[Row], verdicts: list[Verdict]) -> dict[str, Any]:
+def study_as_json(study: Study, trace: Trace, rows: list[Row], verdicts: list[Verdict]) -> dict[str, Any]:
     """Everything that was found; the same for any number of workers."""
     return {
         "study": study.name,
@@ -91,14 +87,14 @@ def as_json(study: Study, trace: Trace, rows: list[Row], verdicts: list[Verdict]
     }
 
 
-def _all_rows(study: Study, path: Path, options: StudyOptions) -> list[Row]:
+def _all_rows(study: Study, path: Path, workers: str, *, keep: bool) -> list[Row]:
     kept, err = open_rows(path, study), Console(stderr=True)
     total, done = len(study.scenarios), False
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     try:
         task = Task(study.trace, study.colocated, study.scenarios[len(kept.rows) :])
         with (
-            workers_of(options.workers, len(task.scenarios)) as run,
+            workers_of(workers, len(task.scenarios)) as run,
             Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress,
         ):
             bar = progress.add_task(visible(study.name), total=total, completed=len(kept.rows))
@@ -112,7 +108,7 @@ def _all_rows(study: Study, path: Path, options: StudyOptions) -> list[Row]:
     except OospecError as error:
         raise OospecError(f"{error}; {_kept(kept, total)}" if kept.rows else str(error)) from None
     finally:
-        if options.rows is None and (done or not kept.written()):
+        if not keep and (done or not kept.written()):
             with contextlib.suppress(OSError):
                 path.unlink()
         kept.close()

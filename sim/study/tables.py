@@ -76,7 +76,7 @@ def print_study(console: Console, study: Study, trace: Trace, rows: Sequence[Row
         print_line(console, line)
 
 
-def markdown(study: Study, trace: Trace, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
+def study_markdown(study: Study, trace: Trace, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
     """A section with a table, the assertions, and what stands behind the figures."""
     columns = columns_of(study)
     heads = [*study.axes, *(heading(column, basis(trace)) for column in columns)]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import math
+import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oospec_async.errors import OospecError
-from sim.run import open_simulator
+from sim.figures.simulator import open_simulator
 from sim.scenario.scenario import Scenario
-from sim.study.processes import Processes, WorkerDied
 from sim.study.rows import Row
 
 _FEW = 64  # scenarios that are done here before other processes have started
@@ -54,13 +57,11 @@ def workers_of(text: str, scenarios: int) -> Iterator[Run]:
     if count == 1:
         yield work_singly
         return
-    processes = Processes(count, work)
     try:
-        yield _spread(processes.map, count)
-    except WorkerDied:
+        with _processes(count) as executor:
+            yield _spread(lambda tasks: executor.map(work, tasks), count)
+    except BrokenProcessPool:
         raise OospecError(f"--workers {text}: a worker process was killed, or ran out of memory") from None
-    finally:
-        processes.close()
 
 
 def _count(text: str, scenarios: int) -> int:
@@ -82,6 +83,21 @@ def _spread(in_order: Callable[[Sequence[Task]], Iterator[list[Row]]], count: in
             yield from rows
 
     return run
+
+
+@contextlib.contextmanager
+def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """They end with the context, whatever they do: whoever interrupts a study does not wait for the rows in work."""
+    # Spawned, not forked: threads of this process (progress, BLAS) have no place in a copy. Ctrl-C is for the parent.
+    context, ignore = multiprocessing.get_context("spawn"), (signal.SIGINT, signal.SIG_IGN)
+    before = set(multiprocessing.active_children())
+    executor = ProcessPoolExecutor(count, context, initializer=signal.signal, initargs=ignore)
+    try:
+        yield executor
+    finally:
+        for process in set(multiprocessing.active_children()) - before:
+            process.kill()
+        executor.shutdown(cancel_futures=True)
 
 
 @contextlib.contextmanager

@@ -48,6 +48,7 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "a draft that is to be recorded": (
         ["--method", "draft", "--draft-model", "HERE", "--record", "HERE/t.json"], "'draft' cannot be recorded",
     ),
+    "a trace to replay": (["--trace", "t.json"], "write oospec-sim live t.json"),
     "a trace in no folder": (["--record", "/nowhere/t.json"], "there is no folder /nowhere"),
     "a timeline in no folder": (["--timeline", "/nowhere/t.html"], "there is no folder /nowhere"),
     "a trace that is a folder": (["--record", "HERE"], "is no regular file"),

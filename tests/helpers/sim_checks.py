@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sim.costs.nanoseconds import NS
 from sim.replay.replay import Replay, Served
-from sim.replay.timetable import Script
+from sim.replay.timetable import Timetable
 from sim.scenario.scenario import Scenario
 
 
@@ -18,22 +18,22 @@ def check_causality(served: Served) -> None:
         assert published <= arrives, version
     ends = [served.prefill[1], *(round_.end for round_ in served.rounds)]
     for round_, before in zip(served.rounds, ends, strict=False):
-        poll = before + served.script.commit_ns[round_.position - 1]
-        there = [version for version, at in readable.items() if at <= poll] if served.script.listens else []
-        assert round_.version == max([served.script.version, *there])
-        assert round_.start >= poll + served.script.draft_ns[round_.position - 1]
+        poll = before + served.timetable.commit_ns[round_.position - 1]
+        there = [version for version, at in readable.items() if at <= poll] if served.timetable.listens else []
+        assert round_.version == max([served.timetable.version, *there])
+        assert round_.start >= poll + served.timetable.draft_ns[round_.position - 1]
 
 
 def check_conservation(served: Served) -> None:
     """Each token is committed once, as the profile says, and time never runs backwards."""
     position = 1
     for round_ in served.rounds:
-        rounds = served.script.rounds[round_.version]
+        rounds = served.timetable.rounds[round_.version]
         assert round_.position == position
-        assert round_.committed == min(rounds.accepted[position - 1] + 1, served.script.output - position)
+        assert round_.committed == min(rounds.accepted[position - 1] + 1, served.timetable.output - position)
         assert round_.tokens == rounds.tokens[position - 1]
         position += round_.committed
-    assert position == served.script.output
+    assert position == served.timetable.output
     spans = [served.prefill, *((r.start, r.end) for r in served.rounds)]
     assert served.arrival <= served.start <= served.prefill[0]
     assert all(begin < end for begin, end in spans)
@@ -55,33 +55,33 @@ def check_devices(replay: Replay, *, at_once: bool) -> None:
         assert all(before[1] <= after[0] for before, after in pairwise(sorted(spans))), name
 
 
-def by_hand(scripts: Sequence[Script], scenario: Scenario) -> list[int]:
+def by_hand(timetables: Sequence[Timetable], scenario: Scenario) -> list[int]:
     """Ends of requests, one after another, on a split with one target and one sidecar; in ns."""
     law = scenario.placement.layout().sidecar.faster(scenario.scale_sidecar)
     now, sidecar_free, ends = 0, 0, []
-    for script in scripts:
+    for timetable in timetables:
         hints = []  # readable, version
         starts: list[int] = []  # of the wave's forwards
-        if script.wave is not None:
-            at = max(now + max(0, script.before_ns + script.wave.start_ns), sidecar_free)
-            for forward in script.wave.forwards:
+        if timetable.wave is not None:
+            at = max(now + max(0, timetable.before_ns + timetable.wave.start_ns), sidecar_free)
+            for forward in timetable.wave.forwards:
                 starts.append(at)
                 at += law(forward.ns)
                 if forward.publishes:
-                    sent = scenario.link.delay_ns(script.hints[forward.publishes].bytes, script.link_ns)
+                    sent = scenario.link.delay_ns(timetable.hints[forward.publishes].bytes, timetable.link_ns)
                     hints.append((max([at + sent, *(t for t, _ in hints)]), forward.publishes))
             starts.append(at)
-        end = now + script.before_ns + script.prefill_ns
-        position, version = 1, script.version
+        end = now + timetable.before_ns + timetable.prefill_ns
+        position, version = 1, timetable.version
         while True:
-            now = end + script.commit_ns[position - 1]
-            if position == script.output:
+            now = end + timetable.commit_ns[position - 1]
+            if position == timetable.output:
                 break
-            if script.listens:
+            if timetable.listens:
                 version = max([version, *(v for t, v in hints if t <= now)])
-            rounds = script.rounds[version]
-            end = now + script.draft_ns[position - 1] + rounds.verify_ns[position - 1]
-            position += min(rounds.accepted[position - 1] + 1, script.output - position)
+            rounds = timetable.rounds[version]
+            end = now + timetable.draft_ns[position - 1] + rounds.verify_ns[position - 1]
+            position += min(rounds.accepted[position - 1] + 1, timetable.output - position)
         if starts and starts[0] < now:
             # A wave that is cut off ends its current forward.
             sidecar_free = next((later for at, later in pairwise(starts) if at <= now <= later), starts[-1])

@@ -200,15 +200,15 @@ def observed(recording: Trace, seed: int = 0, *, device: str | None = None) -> T
         update={
             "target_prefill": [
                 PrefillSample(
-                    request=s.script.request, tokens=s.script.prompt, seconds=(s.prefill[1] - s.prefill[0]) / NS
+                    request=s.timetable.request, tokens=s.timetable.prompt, seconds=(s.prefill[1] - s.prefill[0]) / NS
                 )
                 for s in served
             ],
             "target_verify": [
                 VerifySample(
-                    request=s.script.request,
+                    request=s.timetable.request,
                     tokens=r.tokens,
-                    context=s.script.prompt + r.position - 1,
+                    context=s.timetable.prompt + r.position - 1,
                     seconds=(r.end - r.start) / NS,
                 )
                 for s in served

@@ -13,7 +13,7 @@ from oospec_async.events import Event
 from oospec_async.trace import RequestTrace, Trace, Wave
 from sim.figures.simulator import Simulator
 from sim.live.serve import VirtualRun, serve
-from sim.replay.timetable import Script
+from sim.replay.timetable import Timetable
 from sim.scenario.scenario import Scenario
 
 NS = 1e-9  # seconds
@@ -42,7 +42,7 @@ def simulated(simulator: Simulator, scenario: Scenario) -> list[Timeline]:
     replay = simulator.replay(scenario)
     return [
         Timeline(
-            served.script.request,
+            served.timetable.request,
             served.start,
             served.prefill,
             served.first_token,
@@ -58,19 +58,19 @@ def simulated(simulator: Simulator, scenario: Scenario) -> list[Timeline]:
 
 
 def virtual(simulator: Simulator, scenario: Scenario) -> list[Timeline]:
-    """Of the simulator nothing but the scripts is used."""
-    scripts = simulator.scripts(scenario.method, scenario.seed if scenario.jitter else None)
-    return timelines(serve(scripts, scenario.method, scenario.placement.layout()), scripts)
+    """Of the simulator nothing but the timetables is used."""
+    timetables = simulator.timetables(scenario.method, scenario.seed if scenario.jitter else None)
+    return timelines(serve(timetables, scenario.method, scenario.placement.layout()), timetables)
 
 
-def timelines(run: VirtualRun, scripts: Sequence[Script]) -> list[Timeline]:
-    waves = {wave.script.request: wave for wave in run.waves}
+def timelines(run: VirtualRun, timetables: Sequence[Timetable]) -> list[Timeline]:
+    waves = {wave.timetable.request: wave for wave in run.waves}
     by_request: defaultdict[str, list[Event]] = defaultdict(list)
     for event in run.events:
         by_request[event.request].append(event)
     made = []
-    for script, served in zip(scripts, run.served, strict=True):
-        events = by_request[script.request]
+    for timetable, served in zip(timetables, run.served, strict=True):
+        events = by_request[timetable.request]
         prefill = next(e for e in events if (e.track, e.name) == ("target", "prefill"))
         commits = [event.end_ns for event in events if event.name == "commit"]
         polls = [(e.start_ns, e.data["position"], e.data["version"]) for e in events if e.name == "poll"]
@@ -80,10 +80,10 @@ def timelines(run: VirtualRun, scripts: Sequence[Script]) -> list[Timeline]:
             version = max([0, *(v for _, position, v in polls if position <= data["position"])])
             counts = data["tokens"], data["accepted"], data["committed"]
             rounds.append((data["position"], version, event.start_ns, event.end_ns, *counts))
-        wave = waves.get(script.request)
+        wave = waves.get(timetable.request)
         made.append(
             Timeline(
-                script.request,
+                timetable.request,
                 served.start_ns,
                 (prefill.start_ns, prefill.end_ns),
                 commits[0],

@@ -1,6 +1,6 @@
 """Invariant 10: the asyncio runtime on a virtual clock and the SimPy model give the same timeline, to the nanosecond.
 
-They share the script (what takes how long, and the order of ranks) and no event code. A poll that is off by one, in
+They share the timetable (what takes how long, and the order of ranks) and no event code. A poll that is off by one, in
 either engine, makes the comparison fail: the mutants show it.
 """
 

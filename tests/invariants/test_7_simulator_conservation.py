@@ -37,7 +37,7 @@ def test_whatever_the_scenario(
     values = {"placement": placement, "method": method, "scale_sidecar": speed, "load": load, "jitter": jitter}
     fleet = {"targets": targets, "sidecars": sidecars if alone else targets}
     replay = Simulator(recording).replay(scenario_of({**values, **fleet, "seed": seed}))
-    assert [served.script.request for served in replay.served] == list(recording.requests)
+    assert [served.timetable.request for served in replay.served] == list(recording.requests)
     for served in replay.served:
         check_conservation(served)
     check_devices(replay, at_once=placement == "shared-fair")

@@ -40,11 +40,11 @@ def test_no_drafts_take_exactly_the_ar_time(seed: int, placement: str) -> None:
     assert [spans(s) for s in ar.served] == [spans(s) for s in drafting.served]
     costs = Costs(simulator.recording)
     for served, run in zip(ar.served, empty, strict=True):
-        script = served.script
+        timetable = served.timetable
         contexts = [run.prompt_tokens + i for i in range(run.output_tokens - 1)]
         verifies = forward_ns(costs.target_verify.seconds([1] * len(contexts), contexts))
-        host = sum(script.commit_ns) + sum(script.draft_ns[:-1])
-        assert served.end - served.start == script.before_ns + script.prefill_ns + sum(verifies) + host
+        host = sum(timetable.commit_ns) + sum(timetable.draft_ns[:-1])
+        assert served.end - served.start == timetable.before_ns + timetable.prefill_ns + sum(verifies) + host
 
 
 @settings(max_examples=30)
@@ -131,7 +131,7 @@ def test_a_perfect_draft_is_as_large_as_the_largest_recorded_tree() -> None:
 def test_a_split_is_what_a_plain_loop_makes_of_it(seed: int, method: str, speed: float, latency: float | None) -> None:
     simulator = simulator_of(random_requests(6, seed))
     scenario = scenario_of({"method": method, "scale_sidecar": speed, "link_latency": latency})
-    expected = by_hand(simulator.scripts(method), scenario)
+    expected = by_hand(simulator.timetables(method), scenario)
     assert [served.end for served in simulator.replay(scenario).served] == expected
 
 

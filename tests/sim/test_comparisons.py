@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from helpers.sim_traces import random_requests, request, trace
 from oospec_async.trace import RequestTrace, Trace, write_trace
+from sim.cli import what_if
 from sim.costs.jitter import Jitter
 from sim.costs.recording import Recording
 from sim.figures.measure import pick
 from sim.figures.simulator import Result, Simulator
 from sim.figures.table import rows_of, unlike
-from sim.run import Options, run
 from sim.scenario.scenario import scenario_of
 
 
@@ -152,7 +152,7 @@ def test_methods_that_cannot_be_replayed_are_named_with_the_reason(
     runs = random_requests(3, 4)
     path = tmp_path / "t.json"
     write_trace(trace([*runs[:2], runs[2].model_copy(update={"profiles": []})]), path)
-    run(Options(path, scenario_of({}), None, as_json=True))
+    what_if(path, scenario_of({}), as_json=True)
     out, err = capsys.readouterr()
     said = " ".join(err.split())
     assert "left out: toolspec, oospec, oospec@zero: " in said

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oospec_async.trace import check_trace
-from sim.run import open_simulator
+from sim.figures.simulator import open_simulator
 from sim.study.assertions import judge
 from sim.study.spec import read_study
 

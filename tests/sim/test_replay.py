@@ -117,7 +117,7 @@ def test_before_a_prefill_there_is_the_host() -> None:
     (served,) = simulator.replay(scenario_of({"method": "ar"})).served
     assert served.prefill == (2 * MS, 12 * MS)
     assert served.rounds[0].start == 13 * MS
-    assert served.end - served.rounds[0].end == served.first_token - served.prefill[1] == served.script.commit_ns[0]
+    assert served.end - served.rounds[0].end == served.first_token - served.prefill[1] == served.timetable.commit_ns[0]
 
 
 def test_events_are_linear_in_requests(monkeypatch: pytest.MonkeyPatch) -> None:

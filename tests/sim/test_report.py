@@ -132,9 +132,9 @@ def test_events_are_those_that_a_live_engine_records() -> None:
     assert {(e.track, e.name) for e in events if e.method == "ar"} == {
         ("target", "prefill"), ("target", "verify"), ("host", "commit"), ("host", "draft"),
     }  # fmt: skip
-    served = next(s for s in results[1].replay.served if s.script.request == "r1")
+    served = next(s for s in results[1].replay.served if s.timetable.request == "r1")
     verifies = [e for e in events if e.method == "oospec" and e.name == "verify"]
-    assert sum(e.data["committed"] for e in verifies) == served.script.output - 1
+    assert sum(e.data["committed"] for e in verifies) == served.timetable.output - 1
     assert all(len(e.data["sources"]) == e.data["committed"] for e in verifies)
     assert served.wave is not None
     publishes = [e for e in events if e.name == "publish"]

@@ -19,42 +19,42 @@ from sim.costs.recording import Recording
 from sim.figures.simulator import Simulator
 from sim.live.payload import payload_of, tool_of
 from sim.live.serve import VirtualRun, serve
-from sim.replay.timetable import Hint, Script
+from sim.replay.timetable import Hint, Timetable
 from sim.scenario.placement import Layout, parse_placement
 
 SPLIT = parse_placement("split").layout()
 
 
-def scripts_of(recorded: Trace, method: str = "oospec") -> tuple[Script, ...]:
-    return Simulator(Recording(recorded)).scripts(method)
+def timetables_of(recorded: Trace, method: str = "oospec") -> tuple[Timetable, ...]:
+    return Simulator(Recording(recorded)).timetables(method)
 
 
 def run(recorded: Trace, method: str = "oospec", layout: Layout = SPLIT) -> VirtualRun:
-    return serve(scripts_of(recorded, method), method, layout)
+    return serve(timetables_of(recorded, method), method, layout)
 
 
 @settings(max_examples=60)
 @given(traces(), st.sampled_from(METHODS), st.sampled_from(PLACEMENTS))
 def test_every_token_is_committed_once_and_by_the_target(recorded: Trace, method: str, placement: str) -> None:
     done = run(recorded, method, parse_placement(placement).layout())
-    for completion, script in zip(done.completions, scripts_of(recorded, method), strict=True):
-        assert completion.tokens == tuple(range(1, script.output + 1))
+    for completion, timetable in zip(done.completions, timetables_of(recorded, method), strict=True):
+        assert completion.tokens == tuple(range(1, timetable.output + 1))
         assert completion.finish == "length"
-        assert completion.metrics.output_tokens == script.output
-        assert completion.metrics.prompt_tokens == script.prompt
-        assert completion.metrics.accepted + completion.metrics.rounds + 1 == script.output
+        assert completion.metrics.output_tokens == timetable.output
+        assert completion.metrics.prompt_tokens == timetable.prompt
+        assert completion.metrics.accepted + completion.metrics.rounds + 1 == timetable.output
     assert all(event.start_ns <= event.end_ns for event in done.events)
 
 
 def test_figures_are_those_of_the_virtual_clock() -> None:
     """One request of two rounds without drafts, by hand."""
     recorded = trace([request("r", 3, prompt=100, without=[(0, 0)] * 2, steps=0)])
-    (script,) = scripts_of(recorded, "ar")
+    (timetable,) = timetables_of(recorded, "ar")
     (completion,) = run(recorded, "ar").completions
-    first = script.before_ns + script.prefill_ns + script.commit_ns[0]
-    rounds = sum(script.draft_ns[:2]) + sum(script.rounds[0].verify_ns[:2]) + sum(script.commit_ns[1:3])
+    first = timetable.before_ns + timetable.prefill_ns + timetable.commit_ns[0]
+    rounds = sum(timetable.draft_ns[:2]) + sum(timetable.rounds[0].verify_ns[:2]) + sum(timetable.commit_ns[1:3])
     assert completion.metrics.first_token_seconds == first / 1e9
-    assert completion.metrics.prefill_seconds == script.prefill_ns / 1e9
+    assert completion.metrics.prefill_seconds == timetable.prefill_ns / 1e9
     assert completion.metrics.decode_seconds == rounds / 1e9
     assert completion.metrics.total_seconds == (first + rounds) / 1e9
 
@@ -94,7 +94,7 @@ def test_a_method_without_waves_has_the_device_for_itself() -> None:
 def test_a_request_without_a_wave_is_served_beside_others() -> None:
     recorded = trace([*random_requests(2, 1), request("none", 5, hinted=[], steps=0)])
     done = run(recorded)
-    assert [wave.script.request for wave in done.waves] == ["r0", "r1"]
+    assert [wave.timetable.request for wave in done.waves] == ["r0", "r1"]
     assert len(done.completions) == 3
 
 
@@ -111,7 +111,7 @@ def test_a_payload_has_the_bytes_and_as_many_of_the_slots_as_fit(size: int, read
 
 
 def test_ctrl_c_ends_a_run_at_once() -> None:
-    scripts = scripts_of(trace(random_requests(3, 1)))
+    timetables = timetables_of(trace(random_requests(3, 1)))
     served: list[int] = []
 
     def interrupt() -> None:
@@ -119,18 +119,18 @@ def test_ctrl_c_ends_a_run_at_once() -> None:
         signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        serve(scripts, "oospec", SPLIT, interrupt)
+        serve(timetables, "oospec", SPLIT, interrupt)
     assert len(served) == 1
 
 
 def test_a_hint_that_no_channel_takes_is_refused() -> None:
-    scripts = scripts_of(trace(random_requests(1, 2)))
+    timetables = timetables_of(trace(random_requests(1, 2)))
     for hint in ({1: Hint(MAX_PAYLOAD + 1, 1)}, {1 << 32: Hint(80, 1)}):
         with pytest.raises(OospecError, match="request 'r0' by oospec"):
-            serve([replace(scripts[0], hints=hint)], "oospec", SPLIT)
+            serve([replace(timetables[0], hints=hint)], "oospec", SPLIT)
 
 
 def test_hints_of_a_method_that_takes_none_are_refused() -> None:
-    scripts = scripts_of(trace(random_requests(1, 2)))
+    timetables = timetables_of(trace(random_requests(1, 2)))
     with pytest.raises(OospecError, match="toolspec"):
-        serve(scripts, "toolspec", SPLIT)
+        serve(timetables, "toolspec", SPLIT)

@@ -13,17 +13,17 @@ SAMPLES = [(n, c, 0.02 + 0.0003 * n + 2e-6 * c) for n in (1, 2, 8, 32) for c in 
 
 
 def test_a_law_without_noise_is_met_between_samples() -> None:
-    surface = fit(*zip(*SAMPLES, strict=True))
+    times = fit(*zip(*SAMPLES, strict=True))
     for tokens, context in ((1, 100), (3, 333), (20, 777), (32, 950)):
-        assert surface.seconds(tokens, context) == pytest.approx(0.02 + 0.0003 * tokens + 2e-6 * context)
+        assert times.seconds(tokens, context) == pytest.approx(0.02 + 0.0003 * tokens + 2e-6 * context)
 
 
 def test_beyond_the_samples_the_slope_goes_on_and_it_is_said() -> None:
-    surface = fit(*zip(*SAMPLES, strict=True))
-    assert surface.seconds(64, 500) == pytest.approx(0.02 + 0.0003 * 64 + 2e-6 * 500)
+    times = fit(*zip(*SAMPLES, strict=True))
+    assert times.seconds(64, 500) == pytest.approx(0.02 + 0.0003 * 64 + 2e-6 * 500)
     tokens, context = [1, 32, 33, 8, 8, 8], [100, 900, 500, 99, 974, 975]
-    assert surface.beyond(tokens, context).tolist() == [False, False, True, True, False, True]
-    assert surface.known == "1 to 32 tokens, with 100 to 982 rows"
+    assert times.beyond(tokens, context).tolist() == [False, False, True, True, False, True]
+    assert times.known == "1 to 32 tokens, with 100 to 982 rows"
 
 
 def test_an_outlier_moves_nothing() -> None:
@@ -32,22 +32,22 @@ def test_an_outlier_moves_nothing() -> None:
 
 
 def test_one_sample_is_a_constant() -> None:
-    surface = fit([4], [10], [0.5])
-    assert surface.seconds([1, 4, 900], [0, 10, 9999]).tolist() == [0.5, 0.5, 0.5]
+    times = fit([4], [10], [0.5])
+    assert times.seconds([1, 4, 900], [0, 10, 9999]).tolist() == [0.5, 0.5, 0.5]
 
 
 @given(st.lists(st.tuples(st.integers(1, 64), st.integers(0, 2000), st.floats(1e-6, 10.0)), min_size=1, max_size=40))
 def test_times_are_positive_and_never_nan_whatever_the_samples(samples: list[tuple[int, int, float]]) -> None:
-    surface = fit(*zip(*samples, strict=True))
-    asked = surface.seconds(np.arange(1, 200), np.arange(0, 199) * 30)
+    times = fit(*zip(*samples, strict=True))
+    asked = times.seconds(np.arange(1, 200), np.arange(0, 199) * 30)
     assert np.isfinite(asked).all()
     assert (asked > 0).all()
-    assert np.isfinite(surface.ratios).all()
+    assert np.isfinite(times.ratios).all()
 
 
 @given(st.lists(st.tuples(st.integers(1, 900), st.floats(0.01, 1.0)), min_size=1, max_size=60))
 def test_prefills_are_never_cheaper_beyond_the_longest_known(samples: list[tuple[int, float]]) -> None:
     tokens, seconds = zip(*samples, strict=True)
-    surface = fit(tokens, [0] * len(tokens), seconds)
+    times = fit(tokens, [0] * len(tokens), seconds)
     longest = max(tokens)
-    assert surface.seconds(longest + 500) >= surface.seconds(max(surface.sizes)) - 1e-12
+    assert times.seconds(longest + 500) >= times.seconds(max(times.sizes)) - 1e-12
