@@ -49,7 +49,7 @@ HOSTILE = (PAYLOADS | LONG | WRAPPED).filter(lambda payload: len(payload) <= MAX
 @example(payloads=[b'["get_weather",{"city":NaN,"days":Infinity}]'], version=1, every=1)
 @example(payloads=[b'["get_weather",{"city":"\\ud800"}]'], version=1, every=1)
 @example(payloads=[b'["rm_rf",{"path":"/"}]', b'["get_weather",{"city":"' + b"x" * 8000 + b'"}]'], version=0, every=1)
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_hints_that_change_in_every_round_leave_the_output_as_it_is(
     payloads: list[bytes], version: int, every: int
 ) -> None:

@@ -6,12 +6,14 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import torch
 
 from oospec_async import Engine, EngineConfig, Request, read_requests
+from oospec_async.completion import Completion
 from oospec_async.target.target import Target
 from oospec_async.trace import check_trace
 from oospec_async.weights.fetch import DEFAULT_SIDECAR
@@ -39,54 +41,47 @@ def generate(engine: Engine, request: Request) -> tuple[int, ...]:
     return tuple(output[0, len(prompt) :].tolist())
 
 
-async def outputs(
-    config: EngineConfig, requests: list[Request]
-) -> list[tuple[str, str, tuple[int, ...], tuple[int, ...], tuple[float, ...]]]:
-    """Request, method, expected ids, ids, margins."""
-    rows = []
-    async with Engine.open(config) as engine:
-        for request in requests:
-            expected = generate(engine, request)
-            for method in METHODS:
-                done = await engine.generate(request, method)
-                rows.append((request.id, method, expected, done.tokens, done.margins))
-    return rows
+async def outputs(request: Request, dtype: str) -> AsyncIterator[tuple[str, tuple[int, ...], Completion]]:
+    """Method, ids of ``generate``, and what the default pair makes of the request by the method."""
+    async with Engine.open(EngineConfig(devices="cpu", dtype=dtype)) as engine:
+        expected = generate(engine, request)
+        for method in METHODS:
+            yield method, expected, await engine.generate(request, method)
 
 
 def test_in_float32_every_method_gives_the_ids_of_generate() -> None:
-    requests = [r.model_copy(update={"max_new_tokens": 40}) for r in read_requests(EXAMPLES)[:3]]
-    config = EngineConfig(target=DEFAULT_SIDECAR, devices="cpu", dtype="float32")
-    for request, method, expected, tokens, _ in asyncio.run(outputs(config, requests)):
-        assert tokens == expected, (request, method)
+    async def check() -> None:
+        async for method, expected, done in outputs(read_requests(EXAMPLES)[0], "float32"):
+            assert done.tokens == expected, method
+
+    asyncio.run(check())
 
 
-def test_in_bfloat16_the_default_pair_departs_from_generate_at_near_ties_only() -> None:
-    requests = read_requests(EXAMPLES)[:2]
-    for request, method, expected, tokens, margins in asyncio.run(outputs(EngineConfig(devices="cpu"), requests)):
-        pairs = zip(tokens, expected, strict=False)
-        departure = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
-        assert departure is None or margins[departure] < NEAR_TIE, (request, method, departure)
-        assert departure is not None or len(tokens) == len(expected), (request, method)
+def test_in_bfloat16_methods_depart_from_generate_at_near_ties_only() -> None:
+    async def check() -> None:
+        async for method, expected, done in outputs(read_requests(EXAMPLES)[1], "bfloat16"):
+            pairs = zip(done.tokens, expected, strict=False)
+            departure = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+            assert departure is None or done.margins[departure] < NEAR_TIE, (method, departure)
+            assert departure is not None or len(done.tokens) == len(expected), method
+
+    asyncio.run(check())
 
 
 def test_the_command_compares_methods_and_writes_what_it_is_asked_for(tmp_path: Path) -> None:
     trace, timeline = tmp_path / "trace.json", tmp_path / "timeline.html"
-    command = [
-        sys.executable,
-        "-c",
-        "from oospec_async.console.entry import main; main()",
-        "--live",
-        "--limit",
-        "1",
-        "--json",
-    ]
-    options = ["--compare", "ar,oospec", "--target", DEFAULT_SIDECAR, "--max-new-tokens", "24", "--devices", "cpu"]
+    command = [sys.executable, "-c", "from oospec_async.console.entry import main; main()", "--live", "--json"]
+    options = ["--limit", "1", "--compare", "ar,oospec", "--target", DEFAULT_SIDECAR, "--max-new-tokens", "24"]
+    devices = ["--devices", "cpu", "--dtype", "float32"]
     files = ["--record", str(trace), "--timeline", str(timeline)]
-    done = subprocess.run([*command, *options, *files], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [*command, *options, *devices, *files], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert [summary["method"] for summary in result["summary"]] == ["ar", "oospec"]
     ar, oospec = result["completions"]
+    assert ar["tokens"] == oospec["tokens"]
     assert ar["metrics"]["rounds"] == ar["metrics"]["output_tokens"] - 1
     assert oospec["metrics"]["hint"]["versions"] >= 1
     assert check_trace(trace) == []  # among others: every round is that of its profile

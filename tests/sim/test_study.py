@@ -84,7 +84,11 @@ def test_markdown_is_appended(folder: Path) -> None:
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = [1, 1.0]", "twice: 1.0"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = [1, '1']", "twice: '1'"),
         ("scale_sidecar = [0.1, 1, 10]", "placement = ['fraction', 'fraction:share=0.25']", "twice"),
-        ("scale_sidecar = [0.1, 1, 10]", f"seed = {list(range(60000))}", "120000 combinations; at most 100000"),
+        (
+            "scale_sidecar = [0.1, 1, 10]",
+            f"seed = {list(range(300))}\nlink_latency = {list(range(200))}",
+            "120000 combinations; at most 100000",
+        ),
         ("scale_sidecar = 10 }", "placement = 'shared', targets = 4 }", "no scenario of the grid has"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidcar = [1]", "did you mean 'scale_sidecar'"),
         ("scale_sidecar = [0.1, 1, 10]", "placement = ['splitt']", "did you mean 'split'"),
