@@ -10,7 +10,8 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticUseDefault
 
 from oospec_async.errors import OospecError
-from oospec_async.files.json_text import decoded, json_lines
+from oospec_async.files.json_text import json_lines
+from oospec_async.files.reading import decoded, read_bytes
 from oospec_async.files.validation import validated
 
 Json = Any  # any JSON value
@@ -164,13 +165,10 @@ def parse_request(raw: Json, where: str) -> Request:
 
 def read_requests(path: Path) -> list[Request]:
     """Read requests from a JSON Lines file. Raises OospecError naming the file and the line."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise OospecError(f"{path}: cannot read requests: {error.strerror}") from None
     stem = path.stem.encode("utf-8", "backslashreplace").decode()  # a file's name need not be text
+    text = decoded(read_bytes(path, "requests"), path)
     requests: dict[str, Request] = {}
-    for number, where, value in json_lines(decoded(data, path), path, "one request a line"):
+    for number, where, value in json_lines(text, path, "one request a line"):
         request = parse_request(value, where)
         request = request if request.id else request.model_copy(update={"id": f"{stem}-{number}"})
         if request.id in requests:

@@ -13,14 +13,6 @@ from oospec_async.errors import OospecError
 _DEEPEST = 100  # levels of a JSON value: below what any later step that recurses can bear
 
 
-def decoded(data: bytes, path: Path) -> str:
-    """A file's bytes as text; editors on Windows begin files with a byte order mark. Raises OospecError."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise OospecError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-
-
 def json_lines(text: str, path: Path, expected: str) -> Iterator[tuple[int, str, Any]]:
     """Number, place ("FILE:LINE") and value of each line that is not blank. Raises as ``load_json`` does."""
     # Not splitlines(): U+2028 and friends are legal inside JSON strings.

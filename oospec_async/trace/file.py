@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import zlib
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from oospec_async.errors import OospecError
+from oospec_async.files.reading import read_unpacked
 from oospec_async.files.validation import problems
 from oospec_async.files.writing import write_atomically
 from oospec_async.trace.check import inconsistencies
@@ -41,17 +41,8 @@ def check_trace(path: Path) -> list[str]:
     return [f"{path}: {problem}" for problem in _read(path)[1]]
 
 
-_GZIP = b"\x1f\x8b"
-
-
 def _read(path: Path) -> tuple[Trace | None, list[str]]:
-    try:
-        data = path.read_bytes()
-        data = gzip.decompress(data) if data.startswith(_GZIP) else data  # by content: names get lost
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise OospecError(f"{path}: damaged gzip; record or fetch the trace again") from None
-    except OSError as error:
-        raise OospecError(f"{path}: cannot read the trace: {error.strerror}") from None
+    data = read_unpacked(path, "the trace")
     try:
         trace = Trace.model_validate_json(data)
     except ValidationError as error:

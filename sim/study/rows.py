@@ -8,9 +8,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from oospec_async.errors import OospecError
 from oospec_async.files.journal import Header, Journal
 from oospec_async.files.json_text import load_json
+from oospec_async.files.reading import read_bytes
 from sim.study.spec import Study
 
 Row = dict[str, Any]
@@ -21,10 +21,7 @@ def fingerprint(study: Study) -> str:
     digest = hashlib.sha256(metadata.version("oospec").encode())
     for path in (study.trace, study.colocated):
         if path is not None:
-            try:
-                digest.update(hashlib.sha256(path.read_bytes()).digest())
-            except OSError as error:
-                raise OospecError(f"{path}: cannot read the trace: {error.strerror}") from None
+            digest.update(hashlib.sha256(read_bytes(path, "the trace")).digest())
     digest.update(json.dumps([scenario.as_json() for scenario in study.scenarios]).encode())
     return digest.hexdigest()
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from oospec_async.errors import OospecError
 from oospec_async.files import journal
 from oospec_async.files.journal import whole_lines
+from oospec_async.files.reading import read_bytes
 from oospec_async.files.validation import validated_json
 from oospec_async.trace import Count, Seconds, Some
 
@@ -131,10 +132,7 @@ def read_rows(path: Path) -> Contents:
 
     A last line without an end is one that was cut off: it is left out.
     """
-    try:
-        lines = whole_lines(path.read_bytes())
-    except OSError as error:
-        raise OospecError(f"{path}: cannot read the rows: {error.strerror}") from None
+    lines = whole_lines(read_bytes(path, "the rows"))
     if not lines:
         raise OospecError(f"{path}: no header of a rows file ({FORMAT}) in it; name another file, or remove it")
     header = _header(lines[0], path)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from oospec_async.errors import OospecError
-from oospec_async.files.json_text import decoded, json_lines, load_json
+from oospec_async.files.json_text import json_lines, load_json
+from oospec_async.files.reading import decoded, read_unpacked
 from oospec_async.training.data.readers.base import Row
 
 _SUFFIXES = r"\.jsonl?(\.gz)?$"
 _PREFIX = r"^BFCL_v\d+_"
-_GZIP = b"\x1f\x8b"
 
 
 def stem(path: Path) -> str:
@@ -63,7 +61,7 @@ def read_rows(path: Path, *, growing: bool = False) -> Iterator[Row]:
 
     ``growing``: the file may be being written; a last line without its end is left out.
     """
-    text = _text(path)
+    text = decoded(read_unpacked(path, "rows"), path)
     if growing:
         text = text[: text.rfind("\n") + 1]
     empty = True
@@ -76,18 +74,6 @@ def read_rows(path: Path, *, growing: bool = False) -> Iterator[Row]:
         yield Row(where, f"{stem(path)}-{number}", value)
     if empty:
         raise OospecError(f"{path}: no rows in this file")
-
-
-def _text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-        # By content: a browser may unpack a download and leave its name.
-        data = gzip.decompress(data) if data.startswith(_GZIP) else data
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise OospecError(f"{path}: damaged gzip; fetch the file again") from None
-    except OSError as error:
-        raise OospecError(f"{path}: cannot read rows: {error.strerror}") from None
-    return decoded(data, path)
 
 
 def _array(path: Path, text: str) -> Iterator[tuple[int, str, object]]:
