@@ -21,9 +21,10 @@ def read_back(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def requests_of(name: str, path: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """The requests that a format makes of a file, and how often each rule was applied."""
+def requests_of(name: str, at: Path, *rows: Any) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The requests that a format makes of rows in a folder, or of a file, and how often each rule was applied."""
     notes = Notes()
+    path = write_rows(at / "rows.jsonl", *rows) if rows else at
     reader = FORMATS[name](path, notes)
     made = [request for row in read_rows(path) for request in reader.requests(row)]
     return made, counted(notes)
@@ -48,6 +49,15 @@ def asking(text: str, *tools: dict[str, Any], gold: Any = None, **more: Any) -> 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
+
+
+def trips(*names: str) -> list[dict[str, Any]]:
+    """Requests for functions of a city and of days, each for its own alone."""
+    made = []
+    for name in names:
+        tool = function(name, "city", "days", required=("city",), days={"type": "integer"})
+        made.append(asking(f"Paris {name}", tool, gold=[call(name, city="Paris", days=3)]))
+    return made
 
 
 SEAL = [

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.training import call, requests_of, write_rows
-from oospec_async.errors import OospecError
+from helpers.training import call, requests_of
 
 SEARCHER = '{"apiCode": "ToolSearcher", "description": "Search.", "parameters": {"keywords": {"type": "str"}}}'
 FOUND = "{'name': 'Water', 'description': 'The user's plants.', 'input_parameters': {'litres': {'type': float}}}"
@@ -21,7 +20,7 @@ def test_tools_are_those_that_the_prompt_has_described_so_far(tmp_path: Path) ->
     search = f"API-Request: [ToolSearcher(keywords='water')]->{FOUND}"
     user = "User: Water the plants.TIME: 2034-04-15 10:00:00"
     rows = [row(user, output="API-Request: [ToolSearcher(keywords='water')]"), row(user, search)]
-    (first, second), rules = requests_of("api-bank-train", write_rows(tmp_path / "lv3.jsonl", *rows))
+    (first, second), rules = requests_of("api-bank-train", tmp_path, *rows)
     assert [tool["function"]["name"] for tool in first["tools"]] == ["ToolSearcher"]
     assert first["gold"] == [call("ToolSearcher", keywords="water")]
     assert first["messages"] == [
@@ -51,7 +50,7 @@ def test_tools_are_those_that_the_prompt_has_described_so_far(tmp_path: Path) ->
 def test_odd_answers_are_read_by_rule_or_left_out_and_counted(
     tmp_path: Path, output: str, gold: object, rule: str | None
 ) -> None:
-    made, rules = requests_of("api-bank-train", write_rows(tmp_path / "lv3.jsonl", row("User: Hi", output=output)))
+    made, rules = requests_of("api-bank-train", tmp_path, row("User: Hi", output=output))
     assert [request["gold"] for request in made] == ([] if gold is None else [gold])
     assert list(rules.values()) == ([] if rule is None else [1])
     assert rule is None or next(iter(rules)).startswith(rule)
@@ -65,17 +64,9 @@ def test_unreadable_steps_and_results_are_counted(tmp_path: Path) -> None:
         "AI: Which plants?",
         "User: All.",
     )
-    (made,), rules = requests_of("api-bank-train", write_rows(tmp_path / "lv3.jsonl", rows))
+    (made,), rules = requests_of("api-bank-train", tmp_path, rows)
     assert [message["role"] for message in made["messages"]] == ["user", "assistant", "tool", "assistant", "user"]
     assert rules == {
         "search whose result cannot be read; its tool is left out": 1,
         "earlier step that cannot be read as calls; left out of the messages": 1,
     }
-
-
-@pytest.mark.parametrize(
-    ("lines", "field"), [((), "input: no line that begins with 'User:'"), (("{'x': 1}", "User: Hi"), "'apiCode'")]
-)
-def test_a_row_of_another_kind_is_refused(tmp_path: Path, lines: tuple[str, ...], field: str) -> None:
-    with pytest.raises(OospecError, match=field):
-        requests_of("api-bank-train", write_rows(tmp_path / "lv3.jsonl", row(*lines)))

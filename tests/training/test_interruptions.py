@@ -16,14 +16,13 @@ import torch
 
 from helpers import tiny
 from helpers.command import child, hermes, model_folder, names_in, teacher, train_command, wait_for
-from helpers.training import asking, call, function, read_back, write_rows
+from helpers.training import call, read_back, trips, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.fit.adapter import adapted, save_adapter
 from oospec_async.training.fit.recipe import Recipe
 from oospec_async.weights.adapters import check_adapter
 
-DAYS = {"type": "integer"}
 ADAPTER = ("adapter_model.safetensors", "adapter_config.json")
 STOPS = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130}  # exit codes
 
@@ -57,10 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model, requests, and training rows for eight steps."""
     at = tmp_path_factory.mktemp("interrupted")
     model_folder(at / "tiny-llama")
-    made = []
-    for name in (*names_in("train", 32), *names_in("dev", 2)):
-        tool = function(name, "city", "days", required=("city",), days=DAYS)
-        made.append(asking(f"Paris {name}", tool, gold=[call(name, city="Paris", days=3)]))
+    made = trips(*names_in("train", 32), *names_in("dev", 2))
     write_rows(at / "few.jsonl", *made[:4])
     rows_file([write_rows(at / "requests.jsonl", *made)], [], [], at / "rows.jsonl")
     return at

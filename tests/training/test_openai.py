@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from helpers.training import asking, call, function, requests_of, write_rows
-from oospec_async.errors import OospecError
+from helpers.training import asking, call, function, requests_of
 
 
 def calls(*functions: dict[str, Any]) -> dict[str, Any]:
@@ -20,18 +17,14 @@ USER = {"role": "user", "content": "Hi"}
 WATER = function("water", "litres")
 
 
-def made_of(tmp_path: Path, *rows: Any) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    return requests_of("openai", write_rows(tmp_path / "chats.jsonl", *rows))
-
-
 def test_each_turn_with_calls_is_an_answer(tmp_path: Path) -> None:
     first, second = calls({"name": "water", "arguments": '{"litres": "2"}'}), calls({"name": "water", "arguments": {}})
     done = {"role": "tool", "tool_call_id": "c0", "content": "ok"}
-    (one, two, three), rules = made_of(tmp_path, {
+    (one, two, three), rules = requests_of("openai", tmp_path, {
         "messages": [USER, first, done, USER, second, done, {"role": "assistant", "content": "Done."}],
         "tools": [WATER["function"]],
     })  # fmt: skip
-    assert [request["id"] for request in (one, two, three)] == ["chats-1-at-1", "chats-1-at-4", "chats-1"]
+    assert [request["id"] for request in (one, two, three)] == ["rows-1-at-1", "rows-1-at-4", "rows-1"]
     assert [len(request["messages"]) for request in (one, two, three)] == [1, 4, 6]
     assert [request["gold"] for request in (one, two, three)] == [[call("water", litres="2")], [call("water")], []]
     assert all(request["tools"] == [WATER] for request in (one, two, three))
@@ -40,7 +33,7 @@ def test_each_turn_with_calls_is_an_answer(tmp_path: Path) -> None:
 
 def test_a_request_line_keeps_its_id_and_gold(tmp_path: Path) -> None:
     rows = [asking("a", WATER, gold=[call("water", litres="2")]), asking("b", WATER), asking("c", tools_in_prompt=True)]
-    made, _ = made_of(tmp_path, *rows)
+    made, _ = requests_of("openai", tmp_path, *rows)
     assert [request["id"] for request in made] == ["id-a", "id-b", "id-c"]
     assert made[0]["gold"] == [call("water", litres="2")]
     assert made[0]["accepted"] == [{"name": "water", "arguments": {"litres": ["2"]}, "optional": []}]
@@ -52,12 +45,6 @@ def test_calls_that_are_no_json_leave_their_turn_out(tmp_path: Path) -> None:
     rows = [
         {"messages": [USER, calls({"name": "water", "arguments": text})], "tools": [WATER]} for text in ("{", "[1]")
     ]
-    made, rules = made_of(tmp_path, *rows)
+    made, rules = requests_of("openai", tmp_path, *rows)
     assert made == []
     assert rules == {"calls whose arguments are no JSON object; turn left out": 2}
-
-
-@pytest.mark.parametrize("tools", ["[]", {"name": "water"}])
-def test_tools_that_are_no_list_are_refused_and_not_dropped(tools: Any, tmp_path: Path) -> None:
-    with pytest.raises(OospecError, match=r"chats.jsonl:1: tools: a list is expected"):
-        made_of(tmp_path, {"messages": [USER], "tools": tools})

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.command import names_in
 from helpers.training import asking, call, counted, function, read_back, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.request import parse_request
@@ -19,10 +20,8 @@ from oospec_async.training.data.splits import common_split, split_of
 from oospec_async.training.records import Call
 from oospec_async.training.teach.reply import asked
 
-TRAIN = [name for n in range(99) if split_of(name := f"tool{n}") == "train"]
-HELDOUT = [name for n in range(99) if split_of(name := f"tool{n}") == "heldout"]
-DEV = [name for n in range(99) if split_of(name := f"tool{n}") == "dev"]
-WATER, MOW = TRAIN[:2]
+WATER, MOW = names_in("train", 2)
+(HELD,), (DEV,) = names_in("heldout", 1), names_in("dev", 1)
 TOOLS = (
     function(WATER, "litres", "bed", required=("litres",), litres={"type": "integer"}),
     function(MOW, "height", height={"type": "integer"}),
@@ -157,21 +156,20 @@ def test_the_teacher_goes_before_gold_and_each_is_counted(tmp_path: Path) -> Non
 
 
 def test_no_function_is_in_two_splits(tmp_path: Path) -> None:
-    held, dev = HELDOUT[0], DEV[0]
     rows = [
-        asking("train", function(WATER), function(held), gold=[call(WATER)]),
-        asking("held", function(WATER), function(held), gold=[call(held)]),
-        asking("dev", function(dev), gold=[call(dev)]),
-        asking("both", function(WATER), function(held), gold=[call(WATER), call(held)]),
-        asking("gone", function(WATER), gold=[call(held)]),
-        asking("none", function(held), gold=[]),
-        asking("eval", function(WATER), function(held), gold=[call(WATER), call(held)], split="eval"),
+        asking("train", function(WATER), function(HELD), gold=[call(WATER)]),
+        asking("held", function(WATER), function(HELD), gold=[call(HELD)]),
+        asking("dev", function(DEV), gold=[call(DEV)]),
+        asking("both", function(WATER), function(HELD), gold=[call(WATER), call(HELD)]),
+        asking("gone", function(WATER), gold=[call(HELD)]),
+        asking("none", function(HELD), gold=[]),
+        asking("eval", function(WATER), function(HELD), gold=[call(WATER), call(HELD)], split="eval"),
     ]
     made, said = run(tmp_path, rows, [])
     assert [(line["id"], line["split"]) for line in made] == [
         ("id-train", "train"), ("id-held", "heldout"), ("id-dev", "dev"), ("id-none", "heldout"), ("id-eval", "eval"),
     ]  # fmt: skip
-    assert [[t["function"]["name"] for t in line["request"]["tools"]] for line in made[:2]] == [[WATER], [held]]
+    assert [[t["function"]["name"] for t in line["request"]["tools"]] for line in made[:2]] == [[WATER], [HELD]]
     assert len(made[4]["request"]["tools"]) == 2
     assert [row["answer"] for row in made[3]["rows"] if row["kind"] == "function"] == [" none\n"]
     assert any(text.startswith("note: 2 x function of another split on offer; removed") for text in said)

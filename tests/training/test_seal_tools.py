@@ -83,19 +83,6 @@ def test_choices_are_an_enum(tmp_path: Path) -> None:
     assert schemas["bookRoom"]["properties"]["size"]["enum"] == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"conversations": []}, "conversations: should not be empty"),
-        ({"conversations": [{"value": "api_list"}, {"value": "[]"}]}, "no 'api_list = "),
-        ({"conversations": [finetune()["conversations"][0], {"value": "no list"}]}, "the answer is no list of calls"),
-    ],
-)
-def test_a_fine_tuning_row_of_another_kind_is_refused(tmp_path: Path, change: dict[str, Any], field: str) -> None:
-    with pytest.raises(OospecError, match=field):
-        requests_of("seal-tools-finetune", write_rows(tmp_path / "f.jsonl", {**finetune(), **change}))
-
-
 def test_the_pool_has_schemas_and_the_values_that_are_plain(tmp_path: Path) -> None:
     calls = [call("waterPlants", litres=2, bed="API_call_1"), call("waterPlants", litres=[1], bed="x" * 60)]
     seal_tools(tmp_path, row(*calls))

@@ -59,13 +59,6 @@ def test_tasks_fit_their_schemas(drawing: Drawing) -> None:
     assert seen[1] > seen[2] > seen[3] > 0
 
 
-def test_functions_of_an_evaluation_set_are_not_drawn(tmp_path: Path) -> None:
-    seal_tools(tmp_path)
-    drawing = Drawing(read_pool(tmp_path), Evaluation(names={"mowlawn", "bookroom"}))
-    names = {drawing.draw(random.Random(seed)).function["name"] for seed in range(200)}
-    assert names == {"waterPlants", "findFlight", "rentCar", "playSong"}
-
-
 def test_a_task_reads_as_its_examples_do(drawing: Drawing) -> None:
     task = next(t for n in range(400) if len((t := drawing.draw(random.Random(n))).values) == 2)
     head, *lines = task.text.split("\n")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import threading
-from collections.abc import AsyncIterator, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from rich.progress import Progress
 
@@ -92,73 +91,63 @@ def test_bad_files_are_refused(tmp_path: Path) -> None:
         asyncio.run(teach(TeachOptions("m", requests, requests), Scripted().open))
 
 
-ANSWERS: list[tuple[int, Any]] = []
-ASKED: list[tuple[str | None, dict[str, Any]]] = []
+URL = "http://teacher/v1/"
 
 
-class Server(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        ASKED.append((self.headers["Authorization"], body))
-        code, answer = ANSWERS.pop(0)
-        self.send_response(code)
-        self.end_headers()
-        self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+class Server:
+    """Gives the answers that it was told, and remembers what it was asked."""
 
-    def log_message(self, *arguments: Any) -> None:
-        return
+    def __init__(self, *answers: httpx.Response) -> None:
+        self._answers = list(answers)
+        self.asked: list[httpx.Request] = []
 
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        return self._answers.pop(0)
 
-@pytest.fixture
-def address() -> Iterator[str]:
-    ANSWERS.clear()
-    ASKED.clear()
-    with HTTPServer(("127.0.0.1", 0), Server) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/"
-        server.shutdown()
-        thread.join()
+    def reply(self) -> Reply:
+        return asyncio.run(Endpoint(URL, "the-model", httpx.MockTransport(self)).reply(REQUEST))
 
 
 REQUEST = Request(messages=({"role": "user", "content": "Hi"},), tools=(WEATHER,), id="r", max_new_tokens=9)
 
 
-def chat(**message: Any) -> tuple[int, Any]:
-    return 200, {"choices": [{"message": {"role": "assistant", **message}, "finish_reason": "tool_calls"}]}
+def chat(**message: Any) -> httpx.Response:
+    choice = {"message": {"role": "assistant", **message}, "finish_reason": "tool_calls"}
+    return httpx.Response(200, json={"choices": [choice]})
 
 
-def test_a_server_is_asked_greedily_and_its_calls_are_read(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_is_asked_greedily_and_its_calls_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     listed = [{"function": {"name": "a", "arguments": '{"x": 1}'}}, {"function": {"name": "b", "arguments": "{"}}]
-    ANSWERS.extend([chat(content=None, tool_calls=listed), chat(content=CALL), chat(content="No.")])
-    endpoint = Endpoint(address, "the-model")
-    replies = [asyncio.run(endpoint.reply(REQUEST)) for _ in range(3)]
-    assert [list(reply.calls) for reply in replies] == [
+    server = Server(chat(content=None, tool_calls=listed), chat(content=CALL), chat(content="No."))
+    assert [list(server.reply().calls) for _ in range(3)] == [
         [call("a", x=1), {"name": "b", "arguments": "{"}],
         [call("get_weather", city="Paris", days=3)],
         [],
     ]
-    authorization, body = ASKED[0]
-    assert authorization == "Bearer key"
-    assert (body["model"], body["temperature"], body["max_tokens"]) == ("the-model", 0, 9)
-    assert body["tools"] == [WEATHER.as_openai()]
-    assert body["messages"] == [{"role": "user", "content": "Hi"}]
+    assert server.asked[0].headers["Authorization"] == "Bearer key"
+    assert json.loads(server.asked[0].content) == {
+        "model": "the-model",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "max_tokens": 9,
+        "temperature": 0,
+        "tools": [WEATHER.as_openai()],
+    }
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ((500, b"out of\nmemory"), "HTTP 500: out of memory"),
-        ((200, b"no JSON"), "is the server running"),
-        ((200, {"choices": []}), "the answer is no chat completion"),
-        ((200, {"choices": [{"message": None}]}), "the answer is no chat completion"),
+        (httpx.Response(500, text="out of\nmemory"), "HTTP 500: out of memory"),
+        (httpx.Response(200, text="no JSON"), "is the server running"),
+        (httpx.Response(200, json={"choices": []}), "the answer is no chat completion"),
+        (httpx.Response(200, json={"choices": [{"message": None}]}), "the answer is no chat completion"),
     ],
 )
-def test_a_server_that_fails_is_named(address: str, answer: tuple[int, Any], reason: str) -> None:
-    ANSWERS.append(answer)
-    with pytest.raises(OospecError, match=f"--teacher {address}chat/completions: .*{reason}"):
-        asyncio.run(Endpoint(address, "m").reply(REQUEST))
+def test_a_server_that_fails_is_named(answer: httpx.Response, reason: str) -> None:
+    with pytest.raises(OospecError, match=f"--teacher {URL}chat/completions: .*{reason}"):
+        Server(answer).reply()
 
 
 def test_a_server_that_is_not_there_and_a_model_that_is_not_named(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from helpers.training import call, requests_of, write_rows
-from oospec_async.errors import OospecError
+from helpers.training import call, requests_of
 
 DOCUMENT = {
     "paths": {
@@ -56,12 +55,8 @@ def row(*answers: Any, **more: Any) -> dict[str, Any]:
     return {**base, "Function_Description": descriptions, **answered, **more}
 
 
-def made_of(tmp_path: Path, *rows: Any) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    return requests_of("toolalpaca", write_rows(tmp_path / "alpaca.jsonl", *rows))
-
-
 def test_an_instruction_is_a_request_with_the_schemas_of_the_document(tmp_path: Path) -> None:
-    (made,), rules = made_of(tmp_path, row([("searchPlants", '{"query":  "a", "size": ""}')]))
+    (made,), rules = requests_of("toolalpaca", tmp_path, row([("searchPlants", '{"query":  "a", "size": ""}')]))
     search, water = (tool["function"] for tool in made["tools"])
     assert made["id"] == "Améthyste-0"
     assert search["description"] == "Search."
@@ -97,7 +92,7 @@ def test_an_instruction_is_a_request_with_the_schemas_of_the_document(tmp_path: 
 def test_a_placeholder_is_text_and_is_not_judged(
     tmp_path: Path, text: str, arguments: dict[str, Any], accepted: dict[str, Any]
 ) -> None:
-    (made,), _ = made_of(tmp_path, row([("waterPlant", text)]))
+    (made,), _ = requests_of("toolalpaca", tmp_path, row([("waterPlant", text)]))
     assert made["gold"] == [{"name": "waterPlant", "arguments": arguments}]
     assert made["accepted"][0]["arguments"] == accepted
 
@@ -109,7 +104,9 @@ def test_odd_answers_are_counted(tmp_path: Path) -> None:
         [("waterPlant", "not JSON at all")],
         [("waterPlant", "[1]")],
     ]
-    made, rules = made_of(tmp_path, row(*answers), {"Name": "B"}, row(Documentation="{"), row(Documentation="{}"))
+    made, rules = requests_of(
+        "toolalpaca", tmp_path, row(*answers), {"Name": "B"}, row(Documentation="{"), row(Documentation="{}")
+    )
     assert [[each["name"] for each in request.get("gold", [])] for request in made] == [
         ["searchPlants"], ["getDetails"], [], [],
     ]  # fmt: skip
@@ -123,13 +120,6 @@ def test_odd_answers_are_counted(tmp_path: Path) -> None:
     }
 
 
-def test_answers_that_do_not_belong_to_the_instructions_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OospecError, match="Golden_Answers: 1 for 0 Instructions"):
-        made_of(tmp_path, row([("searchPlants", "{}")], Instructions=[]))
-    with pytest.raises(OospecError, match="Action_Input: missing"):
-        made_of(tmp_path, row([], Golden_Answers=[[{"Action": "a"}]], Instructions=["x"]))
-
-
 def test_each_step_of_a_training_instance_is_a_request(tmp_path: Path) -> None:
     steps = [
         [["searchPlants", '{"query": "fern"}', "Thought"], "Status Code: 200. [{}]"],
@@ -139,7 +129,7 @@ def test_each_step_of_a_training_instance_is_a_request(tmp_path: Path) -> None:
     ]
     instance = {"input": "Water the fern.\nHint: search first", "intermediate_steps": steps, "output": "Done."}
     odd = [{"intermediate_steps": steps}, {"input": "x", "intermediate_steps": ["odd"]}, {"input": "y"}]
-    made, rules = made_of(tmp_path, row(Instances=[instance, *odd]))
+    made, rules = requests_of("toolalpaca", tmp_path, row(Instances=[instance, *odd]))
     assert [request["id"] for request in made] == ["Améthyste-0-0", "Améthyste-0-1"]
     assert made[0]["messages"] == [{"role": "user", "content": "Water the fern."}]
     assert [message["role"] for message in made[1]["messages"]] == ["user", "assistant", "tool"]

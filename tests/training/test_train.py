@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from helpers import tiny
-from helpers.training import asking, call, function, write_rows
+from helpers.command import names_in
+from helpers.training import trips, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.training.data.rows import rows_file
-from oospec_async.training.data.splits import split_of
 from oospec_async.training.data.training_rows import TrainingRow, read_training_rows
 from oospec_async.training.fit.recipe import Recipe
 from oospec_async.training.fit.trainer import Report, Trainer, TrainOptions
@@ -20,18 +20,11 @@ from oospec_async.training.fit.trainer import Report, Trainer, TrainOptions
 RECIPE = Recipe(rank=4, alpha=8, dropout=0.0, epochs=2, batch=2, rate=1e-2, longest=400)
 
 
-def in_split(split: str, count: int) -> list[str]:
-    return [name for n in range(400) if split_of(name := f"do_thing_{n}") == split][:count]
-
-
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rows")
-    made = []
-    for name in (*in_split("train", 6), *in_split("dev", 2)):
-        tool = function(name, "city", "days", required=("city",), days={"type": "integer"})
-        made.append(asking(f"Paris {name}", tool, gold=[call(name, city="Paris", days=3)]))
-    rows_file([write_rows(folder / "requests.jsonl", *made)], [], [], folder / "rows.jsonl")
+    requests = write_rows(folder / "requests.jsonl", *trips(*names_in("train", 6), *names_in("dev", 2)))
+    rows_file([requests], [], [], folder / "rows.jsonl")
     return folder / "rows.jsonl"
 
 
@@ -84,13 +77,6 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(
     assert second.resume() == 2
     list(second.run())
     assert weights(tmp_path / "whole") == weights(tmp_path / "stopped")
-
-
-def test_a_finished_run_trains_no_more(rows: Path, tmp_path: Path) -> None:
-    run(trainer(rows, tmp_path))
-    again = trainer(rows, tmp_path)
-    assert again.resume() == 6
-    assert [report.step for report in again.run()] == [6]
 
 
 def test_a_checkpoint_of_other_rows_or_a_broken_one_is_refused(rows: Path, tmp_path: Path) -> None:

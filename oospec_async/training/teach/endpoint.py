@@ -19,10 +19,11 @@ _SECONDS = 600.0  # a request that takes longer has failed
 class Endpoint:
     """Greedy chat completions. A key, where the server asks for one, is taken from ``OPENAI_API_KEY``."""
 
-    def __init__(self, address: str, model: str) -> None:
+    def __init__(self, address: str, model: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        """``transport``: how the server is reached; default: over the network."""
         base = address.rstrip("/")
         self._url = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
-        self._model = model
+        self._model, self._transport = model, transport
 
     async def reply(self, request: Request) -> Reply:
         """Raises OospecError if the server cannot be reached or answers with other than a completion."""
@@ -42,7 +43,9 @@ class Endpoint:
         key = os.environ.get("OPENAI_API_KEY")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            async with httpx.AsyncClient(timeout=_SECONDS, follow_redirects=True, headers=headers) as client:
+            async with httpx.AsyncClient(
+                timeout=_SECONDS, follow_redirects=True, headers=headers, transport=self._transport
+            ) as client:
                 answer = await client.post(self._url, json=body)
             if not answer.is_success:
                 said = " ".join(answer.text[:500].split())
