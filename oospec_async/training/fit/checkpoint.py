@@ -14,7 +14,7 @@ from oospec_async.errors import OospecError
 from oospec_async.files.lock import lock
 
 _NAME = "checkpoint.pt"
-_FIELDS = {"identity", "masters", "optimiser", "step", "tokens", "left_out", "spent", "best", "worse"}
+_FIELDS = {"identity", "masters", "optimiser", "step", "tokens", "left_out", "spent", "best", "worse", "history"}
 
 
 class Checkpoint:

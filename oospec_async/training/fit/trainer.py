@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,18 @@ class Report:
     left_out: int
 
 
+@dataclass
+class _Run:
+    """How far a run has come: what its checkpoint holds beside the weights."""
+
+    step: int = 0
+    tokens: int = 0
+    left_out: int = 0
+    best: float = math.inf
+    worse: int = 0  # measurements since the best one
+    history: list[tuple[int, float]] = field(default_factory=list)  # development losses by step, of earlier runs too
+
+
 class Trainer:
     """Trains the adapter of ``model`` (a causal LM). Iterate ``run``; a stop between steps loses nothing saved."""
 
@@ -67,11 +79,13 @@ class Trainer:
         self._masters = [p.detach().float().clone() for p in self._weights]
         self._optimiser = torch.optim.AdamW(self._masters, lr=recipe.rate, weight_decay=0.0)
         self._checkpoint = Checkpoint(options.out)
-        self._step = self._tokens = self._left_out = 0
+        self._now = _Run()
         self._begun = time.monotonic()  # or when it would have begun, had it never been stopped
-        self._best = math.inf
-        self._worse = 0
-        self.history: list[tuple[int, float]] = []  # development losses by step, those of earlier runs too
+
+    @property
+    def history(self) -> list[tuple[int, float]]:
+        """Development losses by step."""
+        return self._now.history
 
     def resume(self) -> int:
         """Go on from the last checkpoint if there is one; returns its step. Raises OospecError if it does not fit."""
@@ -82,12 +96,10 @@ class Trainer:
         for master, saved in zip(self._masters, state["masters"], strict=True):
             master.copy_(saved)
         self._optimiser.load_state_dict(state["optimiser"])
-        self._step, self._tokens, self._left_out = state["step"], state["tokens"], state["left_out"]
-        self._best, self._worse = state["best"], state["worse"]
+        self._now = _Run(**{each.name: state[each.name] for each in fields(_Run)})
         self._begun = time.monotonic() - state["spent"]
-        self.history = [(step, loss) for step, loss in state.get("history", [])]
         self._publish_masters()
-        return self._step
+        return self._now.step
 
     def run(self) -> Iterator[Report]:
         """One optimiser step an iteration; ends at the last step, the budget's end, or an early stop.
@@ -95,46 +107,46 @@ class Trainer:
         Raises OospecError where the loss is no number any more, and where nothing can be written.
         """
         self.model.train()
-        for batch in self._feed.batches(self._step):
+        for batch in self._feed.batches(self._now.step):
             progress = self._progress()
-            if progress >= 1.0 or self._worse >= _PATIENCE:
+            if progress >= 1.0 or self._now.worse >= _PATIENCE:
                 break
-            packed = self._feed.packed(batch, self._step)
-            self._left_out += len(batch) - len(packed)
+            packed = self._feed.packed(batch, self._now.step)
+            self._now.left_out += len(batch) - len(packed)
             loss = self._optimise(packed, progress) if packed else math.nan
-            self._step += 1
-            yield self._report(loss, self._settle() if self._step % _DEV_EVERY == 0 else None)
-        measured = bool(self.history) and self.history[-1][0] == self._step
-        yield self._report(math.nan, self.history[-1][1] if measured else self._settle())
+            self._now.step += 1
+            yield self._report(loss, self._settle() if self._now.step % _DEV_EVERY == 0 else None)
+        measured = bool(self._now.history) and self._now.history[-1][0] == self._now.step
+        yield self._report(math.nan, self._now.history[-1][1] if measured else self._settle())
 
     def _report(self, loss: float, dev_loss: float | None) -> Report:
-        return Report(self._step, self._feed.steps, loss, dev_loss, self._tokens, self._left_out)
+        return Report(self._now.step, self._feed.steps, loss, dev_loss, self._now.tokens, self._now.left_out)
 
     def _progress(self) -> float:
         """Share of the schedule that is over: of the steps, or of the budget where that ends sooner."""
         budget = self._options.budget
-        share = self._step / self._feed.steps
+        share = self._now.step / self._feed.steps
         return share if budget is None else max(share, (time.monotonic() - self._begun) / 60 / budget)
 
     def _optimise(self, packed: Sequence[Packed], progress: float) -> float:
         recipe = self._options.recipe
-        torch.manual_seed(self._options.seed + self._step)  # dropout, wherever the run was begun
+        torch.manual_seed(self._options.seed + self._now.step)  # dropout, wherever the run was begun
         total = sum(sum(p.weights) for p in packed)
         loss = 0.0
         for group in groups(packed):
             part = weighted_loss(self.model, group) / total
             part.backward()
             loss += float(part.detach())
-        self._tokens += sum(map(len, packed))
+        self._now.tokens += sum(map(len, packed))
         for master, weight in zip(self._masters, self._weights, strict=True):
             master.grad = None if weight.grad is None else weight.grad.float()
             weight.grad = None
         norm = float(torch.nn.utils.clip_grad_norm_(self._masters, recipe.clip))
         if not math.isfinite(loss + norm):  # one such step would spoil the weights for good
             raise OospecError(
-                f"step {self._step + 1}: the loss is {loss}, its gradient {norm}; try another recipe or --dtype float32"
+                f"step {self._now.step + 1}: the loss is {loss}, its gradient {norm}; try another recipe or --dtype float32"
             )
-        warm = min(1.0, (self._step + 1) / max(1.0, recipe.warmup * self._feed.steps))
+        warm = min(1.0, (self._now.step + 1) / max(1.0, recipe.warmup * self._feed.steps))
         for group_ in self._optimiser.param_groups:
             group_["lr"] = recipe.rate * warm * 0.5 * (1 + math.cos(math.pi * progress))
         self._optimiser.step()
@@ -145,11 +157,11 @@ class Trainer:
         """Measure, keep the adapter if it is the best so far (without a development split: always), and the state."""
         loss = self._measure()
         if loss is not None:
-            self.history.append((self._step, loss))
-            self._worse = 0 if loss < self._best else self._worse + 1
-        if loss is None or loss < self._best:
+            self._now.history.append((self._now.step, loss))
+            self._now.worse = 0 if loss < self._now.best else self._now.worse + 1
+        if loss is None or loss < self._now.best:
             save_adapter(self.model, self._options.out)
-        self._best = self._best if loss is None else min(self._best, loss)
+        self._now.best = self._now.best if loss is None else min(self._now.best, loss)
         self._save()
         return loss
 
@@ -170,13 +182,8 @@ class Trainer:
                 "made_of": dict(self._options.made_of),
                 "masters": self._masters,
                 "optimiser": self._optimiser.state_dict(),
-                "step": self._step,
-                "tokens": self._tokens,
-                "left_out": self._left_out,
                 "spent": time.monotonic() - self._begun,
-                "best": self._best,
-                "worse": self._worse,
-                "history": self.history,
+                **vars(self._now),
             }
         )
 
