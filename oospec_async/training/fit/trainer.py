@@ -144,7 +144,8 @@ class Trainer:
         norm = float(torch.nn.utils.clip_grad_norm_(self._masters, recipe.clip))
         if not math.isfinite(loss + norm):  # one such step would spoil the weights for good
             raise OospecError(
-                f"step {self._now.step + 1}: the loss is {loss}, its gradient {norm}; try another recipe or --dtype float32"
+                f"step {self._now.step + 1}: the loss is {loss}, its gradient {norm}; "
+                "try another recipe or --dtype float32"
             )
         warm = min(1.0, (self._now.step + 1) / max(1.0, recipe.warmup * self._feed.steps))
         for group_ in self._optimiser.param_groups:
