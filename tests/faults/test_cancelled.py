@@ -130,10 +130,12 @@ def test_a_stream_left_while_its_request_fails_raises_nothing_more(run: Run) -> 
     assert run(leave()) == ANSWERS["next"]
 
 
-def test_a_stream_that_fails_tells_what_was_committed_before(run: Run) -> None:
+def test_a_stream_that_fails_tells_what_was_committed_before_and_cancels_its_wave(run: Run) -> None:
+    sidecar = ScriptedSidecar()
+
     async def read() -> str:
         target = ScriptedTarget(ANSWERS)
-        engine = scripted_engine(target, executor=YieldingExecutor(), method="ar")
+        engine = scripted_engine(target, sidecar, executor=YieldingExecutor(), method="hint")
 
         def fail(round_: int) -> None:
             if round_ == 4:
@@ -147,6 +149,7 @@ def test_a_stream_that_fails_tells_what_was_committed_before(run: Run) -> None:
         return "".join(piece for chunk in chunks if isinstance(chunk, Chunk) for piece in chunk.pieces)
 
     assert run(read()) == ANSWERS["first"][:4]
+    assert sidecar.cancelled == sidecar.launched
 
 
 @pytest.mark.parametrize("reuse", [False, True], ids=["", "reusing prefixes"])

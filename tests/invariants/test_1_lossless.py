@@ -130,13 +130,6 @@ def test_ids_that_only_the_models_padded_vocabulary_has_are_emitted_alike(family
     assert seen
 
 
-def test_drafted_ids_beyond_the_models_vocabulary_are_not_given_to_it() -> None:
-    model = tiny.random_model("qwen2", std=STD)
-    expected = tiny.generate(model, [1, 2], 20)
-    drafters: list[Drafter] = [Adversary(expected, VOCABULARY + 500)]
-    assert decode(tiny.target_of(model), setting([1, 2], Limits(20), drafters=drafters)).output == expected
-
-
 # --- what the generation config and the request make of greedy ----------------------------------------------------
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from helpers import tiny
-from helpers.calling import ANSWERS, calling_model, greedy, question
-from helpers.loop import decode, setting
+from helpers.calling import ANSWERS, question
+from helpers.loop import setting
 from helpers.strategies import OUTPUTS, PAYLOADS
 from oospec_async.decoding.state import MAX_NODES
 from oospec_async.decoding.verify import Limits
@@ -73,16 +73,6 @@ def test_a_monstrous_hint_costs_little_time_and_few_nodes_at_any_position(monste
             tree = state.propose(hint)
             assert time.process_time() - start < 0.5
             assert len(tree) <= MAX_NODES + 1
-
-
-@pytest.mark.parametrize("monster", MONSTERS)
-def test_a_monstrous_hint_leaves_the_output_as_it_is(monster: str) -> None:
-    hint = decode_hint(MONSTERS[monster].encode(), 1, tiny.TOOLS)
-    target = tiny.target_of(calling_model())
-    limits = Limits(120, target.end_tokens)
-    for name in ("plain", "nested"):
-        got = decode(target, setting(question(name), limits, method="oospec"), lambda number: hint)
-        assert got.output == greedy(name)
 
 
 def test_a_hint_meets_arguments_that_the_target_quotes_as_one_string() -> None:

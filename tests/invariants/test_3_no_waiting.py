@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-import signal
 
-import pytest
-
-from helpers.sidecars import stub_sidecar
 from helpers.stubs import CALL, HINT, ask
-from oospec_async.completion import Completion
-from oospec_async.devices import Device
-from oospec_async.runtime.engine import Engine
-from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.sidecar.channel import HintReader
 from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
 
@@ -22,6 +13,7 @@ from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engin
 def test_polling_is_a_plain_function_call() -> None:
     assert inspect.isfunction(HintReader.poll)
     assert not inspect.iscoroutinefunction(HintReader.poll)
+    assert not inspect.isgeneratorfunction(HintReader.poll)
     assert not inspect.isawaitable(ScriptedSidecar().reader.poll())
 
 
@@ -75,27 +67,3 @@ def test_every_round_polls_once_and_takes_the_newest_hint() -> None:
     completion = asyncio.run(scripted_engine(target, sidecar).generate(ask()))
     assert polls == completion.metrics.rounds
     assert completion.metrics.hint.versions == completion.metrics.rounds - 1
-
-
-@pytest.mark.parametrize("stopped", ["before the wave", "by the wave"])
-def test_a_worker_that_is_stopped_delays_no_request(stopped: str) -> None:
-    sidecar = stub_sidecar("stops")
-    executor = ThreadExecutor(Device("cpu"))
-
-    async def serve(engine: Engine) -> list[Completion]:
-        try:
-            await sidecar.start()
-            if stopped == "before the wave":
-                assert sidecar.pid is not None
-                os.kill(sidecar.pid, signal.SIGSTOP)
-            return [await engine.generate(ask()) for _ in range(3)]
-        finally:
-            await sidecar.close()
-
-    engine = scripted_engine(ScriptedTarget(CALL), sidecar, executor=executor)
-    try:
-        completions = asyncio.run(serve(engine))
-    finally:
-        executor.close()
-    assert {completion.text for completion in completions} == {CALL}
-    assert {completion.metrics.hint.wave_seconds for completion in completions} == {None}

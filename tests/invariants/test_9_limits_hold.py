@@ -15,6 +15,7 @@ from oospec_async.decoding.drafters import drafters_of
 from oospec_async.decoding.state import MAX_NODES
 from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.dialect import NAMED, Dialect
+from oospec_async.dialects.wrapping import observed_dialect
 from oospec_async.hints import CallHint, Hint
 from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.target import Target
@@ -56,22 +57,18 @@ def test_without_drafts_there_is_exactly_one_forward_of_one_token_per_output_tok
 
 
 HINTS = {"plain": [PARIS], "unicode": [KOELN], "nested": [ORDER], "empty": [NOW], "two": [PARIS, KOELN]}
-DIALECTS = dict.fromkeys(HINTS, NAMED["hermes"])
+CASES: dict[str, tuple[list[dict[str, Any]], Dialect | None]] = {
+    name: (calls, NAMED["hermes"]) for name, calls in HINTS.items()
+}
+CASES["fenced"] = [PARIS], NAMED["fenced"]
+CASES["tight"] = [PARIS], observed_dialect(ANSWERS["tight"], [])
 
 
-@pytest.mark.parametrize("name", HINTS)
+@pytest.mark.parametrize("name", CASES)
 def test_a_hint_that_is_the_output_reaches_the_lower_bound_in_rounds(model: Counting, name: str) -> None:
-    rounds, output = rounds_of(model, name, HINTS[name], NAMED["hermes"])
-    assert rounds == math.ceil((len(output) - 1) / (MAX_NODES + 1))
-
-
-@pytest.mark.parametrize(("name", "dialect"), [("fenced", "fenced"), ("tight", "observed")])
-def test_so_it_does_in_other_dialects(model: Counting, name: str, dialect: str) -> None:
-    from oospec_async.dialects.wrapping import observed_dialect
-
-    known = NAMED.get(dialect) or observed_dialect(ANSWERS[name], [])
-    assert known is not None
-    rounds, output = rounds_of(model, name, [PARIS], known)
+    calls, dialect = CASES[name]
+    assert dialect is not None
+    rounds, output = rounds_of(model, name, calls, dialect)
     assert rounds == math.ceil((len(output) - 1) / (MAX_NODES + 1))
 
 

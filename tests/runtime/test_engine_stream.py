@@ -45,26 +45,6 @@ def test_a_stream_yields_a_chunk_before_the_next_round_ends(run: Run) -> None:
     assert all(rounds - number <= 1 for number, rounds in enumerate(seen))
 
 
-@pytest.mark.parametrize("closing", [True, False], ids=["closed", "dropped"])
-def test_breaking_out_of_a_stream_cancels_its_wave_and_frees_the_engine(closing: bool, run: Run) -> None:
-    target, sidecar = ScriptedTarget(CALL), ScriptedSidecar()
-    engine = scripted_engine(target, sidecar, executor=YieldingExecutor())
-
-    async def break_out() -> None:
-        stream = engine.stream(ask())
-        async for _ in stream:
-            break
-        if closing:
-            await stream.aclose()
-            assert sidecar.cancelled == sidecar.launched
-        del stream
-        assert (await engine.generate(ask())).text == CALL
-
-    run(break_out())
-    assert sidecar.cancelled == sidecar.launched
-    assert len(sidecar.launched) == 2
-
-
 def test_a_stream_raises_what_its_request_raises(run: Run) -> None:
     async def stream(engine: Engine, method: str) -> None:
         async for _ in engine.stream(ask(), method):

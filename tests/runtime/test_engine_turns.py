@@ -10,11 +10,9 @@ import pytest
 from helpers.stubs import CALL, Run, YieldingExecutor, ask, call, served
 from oospec_async.completion import Completion
 from oospec_async.devices import Device
-from oospec_async.errors import OospecError
 from oospec_async.events import WaveReport
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
-from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.sidecar.channel import Address
 from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
@@ -47,25 +45,6 @@ def test_each_request_gets_hints_for_itself_alone(run: Run) -> None:
     assert first.metrics.hint.versions > 0
     assert second.metrics.hint.versions == 0
     assert sidecar.reader.rejected > 0
-
-
-def test_a_request_cancelled_at_any_step_frees_the_engine_and_its_wave(run: Run) -> None:
-    for steps in range(12):
-        sidecar = ScriptedSidecar()
-        engine = scripted_engine(ScriptedTarget(CALL), sidecar, executor=YieldingExecutor())
-
-        async def cancel_after(steps: int = steps, engine: Engine = engine) -> str:
-            task = asyncio.create_task(engine.generate(ask()))
-            for _ in range(steps):
-                await asyncio.sleep(0)
-            assert not task.done()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            return (await engine.generate(ask())).text
-
-        assert run(cancel_after()) == CALL, f"cancelled after {steps} steps"
-        assert sidecar.cancelled == sidecar.launched
 
 
 def test_a_request_cancelled_while_it_waits_for_its_turn_is_not_served(run: Run) -> None:
@@ -116,29 +95,6 @@ def test_a_cancelled_requests_forward_ends_before_the_next_request_begins(run: R
     finally:
         executor.close()
     assert order == ["prefill a", "a's forward ends", "prefill b"]
-
-
-@pytest.mark.parametrize("where", ["prefill", "first verify", "later verify"])
-def test_a_target_that_raises_fails_that_request_alone_and_the_next_is_served(where: str, run: Run) -> None:
-    target, sidecar = ScriptedTarget(CALL), ScriptedSidecar()
-    engine = scripted_engine(target, sidecar)
-
-    def fail(round_: int = 0) -> None:
-        if round_ == {"prefill": 0, "first verify": 1, "later verify": 3}[where]:
-            raise MemoryError("out of memory")
-
-    target.before_verify = fail
-    if where == "prefill":
-        target.before_prefill = fail
-
-    async def fail_then_serve() -> str:
-        with pytest.raises(OospecError, match=r"request .Paris.*: the target.s device is out of memory"):
-            await engine.generate(ask())
-        target.before_verify, target.before_prefill = lambda round_: None, lambda: None
-        return (await engine.generate(ask())).text
-
-    assert run(fail_then_serve()) == CALL
-    assert sidecar.cancelled == sidecar.launched
 
 
 def test_a_sidecar_whose_wave_raises_changes_nothing(run: Run) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import mmap
 import os
 import subprocess
@@ -159,11 +158,6 @@ def test_a_message_longer_than_the_block_is_dropped() -> None:
     block[36:40] = (0xFFFFFFF0).to_bytes(4, sys.byteorder)  # its length
     assert reader.poll() is None
     assert reader.rejected == 1
-
-
-def test_polling_is_a_plain_call() -> None:
-    assert not inspect.iscoroutinefunction(HintReader.poll)
-    assert not inspect.isgeneratorfunction(HintReader.poll)
 
 
 FLOOD = """
