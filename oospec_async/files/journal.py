@@ -32,7 +32,10 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], where: str, ro
     for field in {**new, **old}:
         was, value = old.get(field), new.get(field)
         if was != value:
-            raise _foreign(where, rows, f": {field} was {_short(was)} and is {_short(value)}")
+            raise OospecError(
+                f"{where}: holds something else than {rows}: {field} was {_short(was)} and is {_short(value)}; "
+                f"name another file, or remove it"
+            )
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,8 @@ class Header:
         try:
             before = json.loads(found)
         except (ValueError, RecursionError):
-            before = None
-        if not isinstance(before, dict):
-            raise _foreign(where, self.rows)
+            before = None  # no header at all: every field differs
+        before = before if isinstance(before, dict) else {}
         check_same(self._fixed(before), self._fixed(json.loads(self.line)), where, self.rows)
 
     def _fixed(self, header: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +177,3 @@ def _fields(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, An
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 100 else f"{text[:97]}…"
-
-
-def _foreign(where: str, rows: str, why: str = "") -> OospecError:
-    return OospecError(f"{where}: holds something else than {rows}{why}; name another file, or remove it")

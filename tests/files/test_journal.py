@@ -86,8 +86,8 @@ def test_a_file_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("mine", "^--rows .*: holds something else than rows of this test; name another file, or remove it"),
-        ("[1]\n1\n", "than rows of this test; name"),
+        ("mine", "^--rows .*: holds something else than rows of this test: format was null and is 1; name another"),
+        ("[1]\n1\n", "than rows of this test: format was null"),
         ('{"format": 1}\n', "than rows of this test: made.by was null and is a; name another file, or remove it"),
         ('{"format": 2}\n', "format was 2 and is 1"),
         ('{"format": 1, "made": {"by": "a", "on": "y"}}\n', "made.on was y and is x"),
