@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from faults.preloaded import MARK, marked
-from faults.processes import gone, state, until
+from helpers.processes import gone, state, until, wait_for_end
 from helpers.sidecars import started, stub_sidecar
 from helpers.stubs import YieldingExecutor, ask, call
 from oospec_async.completion import Completion
@@ -121,4 +121,4 @@ def test_a_sidecar_that_is_stopped_does_not_outlive_a_parent_that_is_killed(loop
         asyncio.run(until(lambda: state(pid) == psutil.STATUS_STOPPED))
         parent.kill()
         parent.wait()
-        asyncio.run(until(lambda: gone(pid)))
+        wait_for_end(pid)

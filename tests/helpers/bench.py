@@ -1,11 +1,8 @@
-"""The benchmark's modules , and rows files with known numbers."""
+"""The benchmark's modules, and rows files with known numbers."""
 
 from __future__ import annotations
 
 import importlib
-import json
-import os
-import select
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +48,3 @@ def failed(run: int, request: str, method: str, error: str = "no") -> Any:
 def write(path: Path, head: Any, *rows: Any) -> Path:
     path.write_text("".join(f"{each.model_dump_json()}\n" for each in (head, *rows)))
     return path
-
-
-def wait_for_end(pid: int) -> None:
-    """Of a process that is nobody's child here."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    ended = poll.poll(30_000)
-    os.close(handle)
-    assert ended, f"process {pid} lives on"
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]

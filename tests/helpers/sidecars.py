@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from faults.processes import PATIENCE
+from helpers.processes import PATIENCE
 from oospec_async.devices import Device
 from oospec_async.sidecar.messages import SidecarConfig
 from oospec_async.sidecar.process import SidecarProcess

@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from faults.processes import gone, until
 from helpers import stubs, tiny
+from helpers.processes import gone, until
 from helpers.sidecars import NO_MODEL, no_use, opened, stub_sidecar
 from helpers.stubs import Run
 from oospec_async.errors import OospecError

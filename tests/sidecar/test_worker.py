@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from faults.processes import PATIENCE
 from helpers import tiny
+from helpers.processes import PATIENCE
 from helpers.sidecars import no_use, opened
 from oospec_async.devices import Device
 from oospec_async.errors import OospecError

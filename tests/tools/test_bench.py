@@ -20,6 +20,8 @@ import pytest
 
 from helpers import bench, tiny
 from helpers.command import model_folder
+from helpers.processes import wait_for_end
+from helpers.training import read_back
 from oospec_async import Engine, EngineConfig
 from oospec_async.request import Request
 from oospec_async.trace import check_trace, read_trace
@@ -98,7 +100,7 @@ def finished(folder: Path) -> Path:
         assert (len(workers), len(sidecars)) == (1, 1)
         process.send_signal(signal.SIGKILL)
     for pid in (*workers, *sidecars):
-        bench.wait_for_end(pid)
+        wait_for_end(pid)
     before = rows.read_text()
     assert before.count("\n") == 1 + STOP_AFTER
     rows.write_text(before + before.splitlines()[-1][:50])
@@ -108,7 +110,7 @@ def finished(folder: Path) -> Path:
 
 
 def test_no_row_is_lost_or_doubled(finished: Path) -> None:
-    head, *rows = bench.lines(finished)
+    head, *rows = read_back(finished)
     keys = Counter((row["run"], row["request"], row["method"]) for row in rows)
     assert set(keys.values()) == {1}
     assert len(keys) == 2 * len(QUESTIONS) * len(METHODS)
@@ -120,13 +122,13 @@ def test_no_row_is_lost_or_doubled(finished: Path) -> None:
 
 def test_all_methods_give_the_same_ids_in_all_runs(finished: Path) -> None:
     outputs: dict[str, set[tuple[int, ...]]] = {}
-    for row in bench.lines(finished)[1:]:
+    for row in read_back(finished)[1:]:
         outputs.setdefault(row["request"], set()).add(tuple(row["measured"]["tokens"]))
     assert all(len(each) == 1 for each in outputs.values())
 
 
 def test_times_and_hints_are_told(finished: Path) -> None:
-    for row in bench.lines(finished)[1:]:
+    for row in read_back(finished)[1:]:
         measured = row["measured"]
         assert 0 < measured["prefill_seconds"] <= measured["first_token_seconds"] < measured["total_seconds"]
         assert measured["total_seconds"] == pytest.approx(measured["first_token_seconds"] + measured["decode_seconds"])
@@ -141,13 +143,13 @@ def test_times_and_hints_are_told(finished: Path) -> None:
 
 def effort(path: Path, method: str) -> dict[tuple[int, str], tuple[int, int]]:
     """Rounds and drafted tokens of a method's rows, by run and request."""
-    rows = [row for row in bench.lines(path)[1:] if row["method"] == method]
+    rows = [row for row in read_back(path)[1:] if row["method"] == method]
     return {(row["run"], row["request"]): (row["measured"]["rounds"], row["measured"]["drafted"]) for row in rows}
 
 
 def effort_of_an_engine(path: Path, folder: Path, *, cold: bool = False) -> dict[tuple[int, str], tuple[int, int]]:
     """The same of toolspec, by an engine that serves both runs at once. ``cold``: forgetting before each request."""
-    curve = bench.lines(path)[0]["curves"]["main"]
+    curve = read_back(path)[0]["curves"]["main"]
 
     async def serve() -> dict[tuple[int, str], tuple[int, int]]:
         found = {}
@@ -216,7 +218,7 @@ def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
     more = ("--rows", str(rows), "--record", str(tmp_path / "trace.json"), "--json", "--runs")
     assert command.main(arguments(folder, *more, "3")) == 0
     assert json.loads(capsys.readouterr().out)["runs"] == 3
-    (head, *before), (new_head, *after) = bench.lines(finished), bench.lines(rows)
+    (head, *before), (new_head, *after) = read_back(finished), read_back(rows)
     assert new_head == head | {"runs": 3}
     assert after[: len(before)] == before
     assert Counter(row["run"] for row in after) == dict.fromkeys(range(3), len(QUESTIONS) * len(METHODS))
@@ -274,8 +276,8 @@ def test_both_cores_and_a_reused_prompt_give_the_same_ids(
     asked = arguments(folder, "--rows", str(rows), methods=("toolspec/both/reuse",))
     assert command.main([*asked, "--devices", f"cpu:{first},cpu:{second}"]) == 0
     assert cores == [{first, second}]
-    truth = {row["request"]: row["measured"]["tokens"] for row in bench.lines(finished)[1:]}
-    found = bench.lines(rows)[1:]
+    truth = {row["request"]: row["measured"]["tokens"] for row in read_back(finished)[1:]}
+    found = read_back(rows)[1:]
     assert len(found) == 2 * len(QUESTIONS)
     for row in found:
         assert row["measured"]["tokens"] == truth[row["request"]]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from helpers import bench
+from helpers.processes import wait_for_end
 from oospec_async import OospecError
 
 
@@ -47,4 +48,4 @@ def test_a_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest
     worker = worker_of("""say('{"opened": {}}')\nimport signal\nwhile True: signal.pause()""", tmp_path, [])
     worker.opened()
     worker.close()
-    bench.wait_for_end(worker.pid)
+    wait_for_end(worker.pid)

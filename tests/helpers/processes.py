@@ -27,3 +27,7 @@ async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.001)
+
+
+def wait_for_end(pid: int) -> None:
+    asyncio.run(until(lambda: gone(pid)))
