@@ -26,7 +26,11 @@ _EXPECTED = {
     "string_type": "text",
     "bool_type": "true or false",
     "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
     "float_type": "a number",
+    "float_parsing": "a number",
     "finite_number": "a finite number",
 }
 _PLAINLY = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 
@@ -49,10 +49,7 @@ class Poisson:
     name: ClassVar[str] = "poisson"
     about: ClassVar[str] = "requests arrive at random and queue for the targets"
 
-    rate: float
-
-    def __post_init__(self) -> None:
-        within(self, "rate", 1e-4, 1e6, "load")
+    rate: Annotated[float, within(1e-4, 1e6)]
 
     def arrivals(self, recorded: Sequence[int], seed: int) -> list[int]:
         gaps = np.random.default_rng([seed, 0x10AD]).exponential(NS / self.rate, len(recorded))
@@ -70,10 +67,7 @@ class Recorded:
     name: ClassVar[str] = "recorded"
     about: ClassVar[str] = "requests arrive as they did in the trace and queue for the targets"
 
-    speed: float = 1.0
-
-    def __post_init__(self) -> None:
-        within(self, "speed", 1e-6, 1e6, "load")
+    speed: Annotated[float, within(1e-6, 1e6)] = 1.0
 
     def arrivals(self, recorded: Sequence[int], seed: int) -> list[int]:
         return [round(ns / self.speed) for ns in recorded]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any, TypeVar
 
+from pydantic import AfterValidator, TypeAdapter, ValidationError
+
 from oospec_async.errors import OospecError
-from oospec_async.files.validation import shown
+from oospec_async.files.validation import problems, shown
 
 T = TypeVar("T")
 
@@ -20,18 +21,18 @@ def parse(text: str, registry: Mapping[str, type[T]], what: str) -> T:
     kind: Any = registry.get(name)
     if kind is None:
         raise OospecError(f"{what} {name!r} is unknown; {suggestion(name, registry)}")
-    known = {field.name: field for field in fields(kind)}
-    values: dict[str, float] = {}
+    known = [field.name for field in fields(kind)]
+    values: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if key not in known or not equals:
             hint = suggestion(key, known) if known else "it takes no parameters"
             raise OospecError(f"{what} {name}: {part.strip()!r} is no KEY=VALUE that it takes; {hint}")
-        values[key] = _number(value, whole=str(known[key].type).startswith("int"), what=f"{what} {name}: {key}")
-    for field in known.values():
-        if field.default is MISSING and field.name not in values:
-            raise OospecError(f"{what} {name}: {field.name} is missing; write {name}:{field.name}=NUMBER")
-    made: T = kind(**values)
+        values[key] = value
+    try:
+        made: T = TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        raise OospecError(f"{what} {name}: {next(problems(error, what))}; write {name}:KEY=NUMBER") from None
     return made
 
 
@@ -52,18 +53,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
 
 
-def within(thing: Any, name: str, least: float, most: float, what: str) -> None:
-    """Raises OospecError, beginning with ``what``, unless a parameter lies within sane limits."""
-    value = getattr(thing, name)
-    if not least <= value <= most:
-        raise OospecError(f"{what} {thing.name}: {name} must be from {least:g} to {most:g}, not {shown(value)}")
+def within(least: float, most: float) -> AfterValidator:
+    """Of a parameter: what it may be."""
 
+    def check(value: float) -> float:
+        if not least <= value <= most:
+            raise ValueError(f"must be from {least:g} to {most:g}, not {shown(value)}")
+        return value
 
-def _number(text: str, *, whole: bool, what: str) -> float:
-    try:
-        value = int(text) if whole else float(text)
-    except ValueError:
-        raise OospecError(f"{what} must be a {'whole ' if whole else ''}number, not {shown(text)}") from None
-    if isinstance(value, float) and not math.isfinite(value):
-        raise OospecError(f"{what} must be finite, not {shown(text)}")
-    return value
+    return AfterValidator(check)

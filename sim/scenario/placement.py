@@ -6,7 +6,7 @@ Written as ``split`` or ``fraction:share=0.25``: a name, then its parameters. No
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 from sim.scenario.parameters import parse, within
 
@@ -85,13 +85,8 @@ class SharedFair:
     name: ClassVar[str] = "shared-fair"
     about: ClassVar[str] = "one device; forwards of the two models run at once and slow each other"
 
-    target_slowdown: float | None = None
-    sidecar_slowdown: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("target_slowdown", "sidecar_slowdown"):
-            if getattr(self, name) is not None:
-                within(self, name, 1, 1000, "placement")
+    target_slowdown: Annotated[float, within(1, 1000)] | None = None
+    sidecar_slowdown: Annotated[float, within(1, 1000)] | None = None
 
     def layout(self, measured: Slowdown | None = None) -> Layout:
         target, sidecar = measured or (2.0, 2.0)
@@ -111,10 +106,7 @@ class Fraction:
     name: ClassVar[str] = "fraction"
     about: ClassVar[str] = "one device cut in two; each model takes 1 / its share times as long"
 
-    share: float = 0.25
-
-    def __post_init__(self) -> None:
-        within(self, "share", 0.001, 0.999, "placement")
+    share: Annotated[float, within(0.001, 0.999)] = 0.25
 
     def layout(self, measured: Slowdown | None = None) -> Layout:
         return Layout(Law(1 / (1 - self.share)), Law(1 / self.share), sidecar_devices=0)
@@ -131,12 +123,8 @@ class TensorParallel:
     name: ClassVar[str] = "tensor-parallel"
     about: ClassVar[str] = "the target over several devices, the sidecar on one more"
 
-    ways: int = 2
-    communication: float = 0.0008
-
-    def __post_init__(self) -> None:
-        within(self, "ways", 1, 1000, "placement")
-        within(self, "communication", 0, 1000, "placement")
+    ways: Annotated[int, within(1, 1000)] = 2
+    communication: Annotated[float, within(0, 1000)] = 0.0008
 
     def layout(self, measured: Slowdown | None = None) -> Layout:
         extra = round(self.communication * 1e9) if self.ways > 1 else 0

@@ -153,7 +153,7 @@ def test_a_damaged_trace_is_one_line_with_file_and_field(
         ((), "--trace"),
         (("--placement", "splitt"), "did you mean 'split'"),
         (("--method", "oospek"), "did you mean 'oospec'"),
-        (("--load", "poisson:rate=-1"), "rate must be from 0.0001"),
+        (("--load", "poisson:rate=-1"), "rate: must be from 0.0001"),
         (("--scale-sidecar", "0"), "scale_sidecar"),
         (("--set", "link_latensy=1"), "did you mean 'link_latency'"),
         (("--set", "link_latency"), "FIELD=VALUE"),
