@@ -12,7 +12,7 @@ demo: $(READY)
 # Every method on the example requests, in three interleaved runs: rows, a table and a picture. A stopped one goes on.
 bench: $(READY)
 	mkdir -p out
-	$(BIN)/python -m tools.bench run examples/requests.jsonl --rows out/bench.rows.jsonl --picture out/bench.svg
+	$(BIN)/python -m tools.bench run examples/requests.jsonl --rows out/bench.rows.jsonl --picture out/bench.html
 
 # Two processes: each takes tests from the other where it is done first.
 test: lint

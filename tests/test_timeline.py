@@ -253,7 +253,8 @@ def test_an_image_shows_the_request_with_the_median_gain(tmp_path: Path, monkeyp
     monkeypatch.setattr(picture, "find_spec", lambda name: name)
     monkeypatch.setattr(picture, "_image", lambda figure, path, what: drawn.append(figure) or b"an image")
     write_timeline([*fast, *_run(), *slow], tmp_path / "run.svg", "a run")
-    assert drawn == [figure(runs_of(_run()))]
+    assert [each["data"] for each in drawn] == [figure(runs_of(_run()))["data"]]
+    assert drawn[0]["layout"]["annotations"][-1]["text"] == "a run"
     assert (tmp_path / "run.svg").read_bytes() == b"an image"
 
 

@@ -28,6 +28,7 @@ from oospec_async.console.output import note, stdout
 from oospec_async.console.table import print_table
 from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
 from oospec_async.devices import default_devices, parse_devices
+from oospec_async.drawing.picture import check_picture
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
@@ -45,7 +46,6 @@ from tools.benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
 from tools.benchmark.rows import Header, read_rows
 from tools.benchmark.summary import Summary
 from tools.benchmark.table import json_of, show
-from tools.drawing import check_picture
 
 
 def read_all(
@@ -93,7 +93,7 @@ def conclude(path: Path, as_json: bool, picture: Path | None, err: Console) -> i
 
 
 def _output_options(command: Callable[..., int]) -> Callable[..., int]:
-    picture = click.option("--picture", type=PATH, metavar="FILE.svg|.png", help="Draw the summary.")
+    picture = click.option("--picture", type=PATH, metavar="FILE.html|.svg|.png", help="Draw the summary.")
     return picture(options.as_json(command))
 
 

@@ -47,7 +47,7 @@ def write_timeline(events: Sequence[Event], path: Path, title: str) -> None:
     if form is not None:
         write_atomically(path, form(events, title), "timeline")
     elif events:
-        write_picture(figure(_typical(events)), path, "timeline")
+        write_picture(figure(_typical(events)), path, "timeline", title)
     else:
         raise OospecError(f"timeline {path}: no events were recorded, so there is nothing to draw")
 

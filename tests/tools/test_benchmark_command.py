@@ -17,7 +17,7 @@ command: Any = bench.module("")
     ("arguments", "reason"),
     [
         (["report", "nowhere.jsonl"], "nowhere.jsonl: cannot read the rows"),
-        (["report", "{rows}", "--picture", "x.jpg"], "--picture x.jpg: ends in neither .svg nor .png"),
+        (["report", "{rows}", "--picture", "x.jpg"], "--picture x.jpg: ends in none of .html, .svg, .png"),
         (["run"], "Missing argument"),
         (["run", "{rows}", "--rows", "{rows}"], "is read or written already; name another file"),
         (["run", "{requests}", "--picture", "{requests}"], "--picture {requests}: is read or written already"),
