@@ -34,7 +34,7 @@ from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.config import EngineConfig
-from oospec_async.weights.fetch import DEFAULT_SIDECAR
+from oospec_async.weights import DEFAULT_SIDECAR
 from tools.benchmark.figures import summarise
 from tools.benchmark.machine import fingerprint
 from tools.benchmark.matrix import matrix, table

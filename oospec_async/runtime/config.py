@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from oospec_async.sidecar.shipped_adapters import SHIPPED
-from oospec_async.weights.fetch import DEFAULT_SIDECAR, DEFAULT_TARGET
+from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET
 
 Report = Callable[[str], None]
 

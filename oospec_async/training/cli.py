@@ -14,7 +14,7 @@ from oospec_async.console import options
 from oospec_async.console.command import run_command
 from oospec_async.console.options import COUNT, PATH
 from oospec_async.training.fit.recipe import RECIPES
-from oospec_async.weights.fetch import DEFAULT_TARGET
+from oospec_async.weights import DEFAULT_TARGET
 
 # Stages are imported where they run: most need no torch. An option's name is that of the stage's own parameter.
 

@@ -19,9 +19,6 @@ from oospec_async.errors import OospecError
 from oospec_async.files.writing import write_atomically
 from oospec_async.weights import hub, packaged
 
-DEFAULT_TARGET = "Qwen/Qwen2.5-Coder-0.5B-Instruct"
-DEFAULT_SIDECAR = "HuggingFaceTB/SmolLM2-135M-Instruct"
-
 
 @dataclass(frozen=True)
 class ModelFiles:

@@ -16,7 +16,7 @@ from oospec_async import Engine, EngineConfig, Request, read_requests
 from oospec_async.completion import Completion
 from oospec_async.target.target import Target
 from oospec_async.trace import check_trace
-from oospec_async.weights.fetch import DEFAULT_SIDECAR
+from oospec_async.weights import DEFAULT_SIDECAR
 
 pytestmark = pytest.mark.real
 EXAMPLES = Path(__file__).parents[2] / "examples" / "requests.jsonl"

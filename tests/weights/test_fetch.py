@@ -14,7 +14,7 @@ import pytest
 
 from helpers.packages import DATA, NAME, Registry, leftovers, make_model
 from oospec_async.errors import OospecError
-from oospec_async.weights import fetch, hub, packaged
+from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET, fetch, hub, packaged
 
 # --- names
 
@@ -78,8 +78,8 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_default_pair_needs_no_hub() -> None:
-    assert packaged.find(fetch.DEFAULT_TARGET)
-    assert packaged.find(fetch.DEFAULT_SIDECAR)
+    assert packaged.find(DEFAULT_TARGET)
+    assert packaged.find(DEFAULT_SIDECAR)
 
 
 # --- where it comes from
