@@ -1,9 +1,7 @@
-"""A small study in a folder, and the command that runs it."""
+"""A small study in a folder."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from helpers.sim_traces import random_requests, trace
@@ -29,9 +27,3 @@ def make_study(folder: Path) -> Path:
     write_trace(trace(random_requests(6, 2), noise=0.1), folder / "t.json")
     (folder / "s.toml").write_text(STUDY)
     return folder
-
-
-def run_study(folder: Path, *arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    code = f"import sys; sys.path[:0] = {[path] if path else []!r}; from sim.entry import main; main()"
-    command = [sys.executable, "-c", code, "study", "s.toml", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=folder)

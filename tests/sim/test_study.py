@@ -4,67 +4,74 @@ from __future__ import annotations
 
 import json
 import sys
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from helpers.sim_command import found, refused, run, told
 from helpers.sim_studies import STUDY, make_study
-from helpers.sim_studies import run_study as run
 from oospec_async.errors import OospecError
-from sim.cli import main
 from sim.study.rows import open_rows
 from sim.study.spec import read_study
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     return make_study(tmp_path)
 
 
-def test_a_study_that_holds_ends_with_0_and_leaves_nothing_behind(folder: Path) -> None:
-    done = run(folder)
-    assert done.returncode == 0, done.stderr
-    assert "6 scenarios, simulated from modelled parts" in done.stdout
-    assert done.stdout.count("holds  ") == 2
-    assert sorted(path.name for path in folder.iterdir()) == ["s.toml", "t.json"]
+def write(text: str) -> None:
+    Path("s.toml").write_text(text)
 
 
-def test_json_has_rows_in_the_order_of_the_grid_the_last_axis_fastest(folder: Path) -> None:
-    found = json.loads(run(folder, "--json").stdout)
-    assert [(r["scenario"]["scale_sidecar"], r["scenario"]["method"]) for r in found["rows"]] == [
+@pytest.mark.usefixtures("folder")
+def test_a_study_that_holds_ends_with_0_and_leaves_nothing_behind() -> None:
+    table = told("study", "s.toml")
+    assert "6 scenarios, simulated from modelled parts" in table
+    assert table.count("holds  ") == 2
+    assert sorted(path.name for path in Path().iterdir()) == ["s.toml", "t.json"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_has_rows_in_the_order_of_the_grid_the_last_axis_fastest() -> None:
+    results = found("study", "s.toml")
+    assert [(r["scenario"]["scale_sidecar"], r["scenario"]["method"]) for r in results["rows"]] == [
         (speed, method) for speed in (0.1, 1.0, 10.0) for method in ("toolspec", "oospec")
     ]
-    assert [a["holds"] for a in found["assertions"]] == [True, True]
-    assert found["simulated_from"] == "modelled"
+    assert [a["holds"] for a in results["assertions"]] == [True, True]
+    assert results["simulated_from"] == "modelled"
 
 
-def test_a_failed_assertion_names_its_scenario_and_ends_with_1(folder: Path) -> None:
-    (folder / "s.toml").write_text(
-        STUDY + '[[assert]]\nthat = "speedup_vs_ar.p05 > 50"\nwhere = { scale_sidecar = 1 }\n'
-    )
-    done = run(folder)
-    assert done.returncode == 1
-    assert "FAILS" in done.stdout
-    (first, second) = done.stderr.splitlines()[-2:]
+@pytest.mark.usefixtures("folder")
+def test_a_failed_assertion_names_its_scenario_and_ends_with_1() -> None:
+    write(STUDY + '[[assert]]\nthat = "speedup_vs_ar.p05 > 50"\nwhere = { scale_sidecar = 1 }\n')
+    done = run("study", "s.toml")
+    assert done.code == 1
+    assert "FAILS" in done.out
+    (first, second) = done.err.splitlines()[-2:]
     assert "speedup_vs_ar.p05 > 50" in first
     assert "method=toolspec" in first
     assert "method=oospec" in second
-    assert json.loads(run(folder, "--json").stdout)["assertions"][2]["failed"][0]["scenario"]["method"] == "toolspec"
+    failed = json.loads(run("study", "s.toml", "--json").out)["assertions"][2]["failed"]
+    assert failed[0]["scenario"]["method"] == "toolspec"
 
 
-def test_a_figure_that_is_not_there_fails(folder: Path) -> None:
-    (folder / "s.toml").write_text(
-        STUDY + '[[assert]]\nthat = "hint_arrival.p50 < 9"\nwhere = { method = "toolspec" }\n'
-    )
-    done = run(folder)
-    assert done.returncode == 1
-    assert "there is no such figure" in done.stderr
+@pytest.mark.usefixtures("folder")
+def test_a_figure_that_is_not_there_fails() -> None:
+    write(STUDY + '[[assert]]\nthat = "hint_arrival.p50 < 9"\nwhere = { method = "toolspec" }\n')
+    done = run("study", "s.toml")
+    assert done.code == 1
+    assert "there is no such figure" in done.err
 
 
-def test_markdown_is_appended(folder: Path) -> None:
-    summary = folder / "summary.md"
+@pytest.mark.usefixtures("folder")
+def test_markdown_is_appended() -> None:
+    summary = Path("summary.md")
     summary.write_text("before\n")
-    assert run(folder, "--markdown", str(summary)).returncode == 0
+    told("study", "s.toml", "--markdown", summary)
     text = summary.read_text()
     assert text.startswith("before\n### Speeds \\| links\n")
     table = [line for line in text.splitlines() if line.startswith("| ")]
@@ -78,6 +85,7 @@ def test_markdown_is_appended(folder: Path) -> None:
     ("old", "new", "said"),
     [
         ("[grid]", "[gird]", "did you mean 'grid'"),
+        (STUDY, 'trace = "t.json"\n[grid]\n', "grid: empty"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = []", "grid.scale_sidecar: should not be empty"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = 3", "grid.scale_sidecar: a list is expected, not 3"),
         ("scale_sidecar = [0.1, 1, 10]", "scale_sidecar = [1, 1]", "twice"),
@@ -106,131 +114,95 @@ def test_markdown_is_appended(folder: Path) -> None:
         ('name = "', 'name = "\n', "not TOML"),
     ],
 )
-def test_what_is_wrong_with_a_study_is_one_line(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    old: str,
-    new: str,
-    said: str,
-) -> None:
-    (folder / "s.toml").write_text(STUDY.replace(old, new))
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["oospec-sim", "study", "s.toml"])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert left.value.code == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    (line,) = err.splitlines()
-    assert line.startswith("oospec-sim: ")
-    assert said in line
+@pytest.mark.usefixtures("folder")
+def test_what_is_wrong_with_a_study_is_one_line(old: str, new: str, said: str) -> None:
+    write(STUDY.replace(old, new))
+    assert said in refused("study", "s.toml")
 
 
-def test_a_grid_that_is_empty_is_refused(folder: Path) -> None:
-    (folder / "s.toml").write_text('trace = "t.json"\n[grid]\n')
-    assert "grid: empty" in run(folder).stderr
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("workers", ["0", "many", "-1"])
+def test_workers_are_a_number_or_ray(workers: str) -> None:
+    assert "--workers" in refused("study", "s.toml", "--workers", workers)
+    assert sorted(path.name for path in Path().iterdir()) == ["s.toml", "t.json"]  # nothing stays of it
 
 
-def test_workers_are_a_number_or_ray(folder: Path) -> None:
-    for text in ("0", "many", "-1"):
-        done = run(folder, "--workers", text)
-        assert done.returncode == 2
-        assert "--workers" in done.stderr
+@pytest.mark.usefixtures("folder")
+def test_without_ray_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert "pip install '.[ray]'" in refused("study", "s.toml", "--workers", "ray")
 
 
-def test_without_ray_it_is_said_how_to_get_it(folder: Path) -> None:
-    empty = folder / "ray"
-    empty.mkdir()
-    (empty / "__init__.py").write_text("raise ModuleNotFoundError(name='ray')")
-    done = run(folder, "--workers", "ray", path=str(folder))
-    assert done.returncode == 2
-    assert "pip install '.[ray]'" in done.stderr
-
-
-def test_rays_pool_gives_the_same_rows(folder: Path) -> None:
-    package = folder / "ray" / "util"
-    package.mkdir(parents=True)
-    for init in (folder / "ray" / "__init__.py", package / "__init__.py"):
-        init.write_text("")
-    (package / "multiprocessing.py").write_text("from multiprocessing.pool import ThreadPool as Pool\n")
-    assert run(folder, "--json", "--workers", "ray", path=str(folder)).stdout == run(folder, "--json").stdout
+@pytest.mark.usefixtures("folder")
+def test_rays_pool_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ray", "ray.util", "ray.util.multiprocessing"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(Pool=ThreadPool))
+    assert found("study", "s.toml", "--workers", "ray") == found("study", "s.toml")
 
 
 def test_finished_rows_are_taken_over_and_a_torn_one_is_not(folder: Path) -> None:
-    study = read_study(folder / "s.toml")
-    whole = json.loads(run(folder, "--json", "--rows", "r.jsonl").stdout)["rows"]
+    whole = found("study", "s.toml", "--rows", "r.jsonl")["rows"]
     kept = folder / "r.jsonl"
     lines = kept.read_text().splitlines(keepends=True)
     assert len(lines) == 7
     kept.write_text("".join(lines[:3]) + lines[3][:40])
-    rows = open_rows(kept, study)
+    rows = open_rows(kept, read_study(folder / "s.toml"))
     assert rows.rows == whole[:2]
     rows.close()
-    assert json.loads(run(folder, "--json", "--rows", "r.jsonl").stdout)["rows"] == whole
+    assert found("study", "s.toml", "--rows", "r.jsonl")["rows"] == whole
     assert kept.read_text() == "".join(lines)
 
 
 def test_rows_of_another_study_are_not_touched(folder: Path) -> None:
     (folder / "r.jsonl").write_text("mine\n")
-    done = run(folder, "--rows", "r.jsonl")
-    assert done.returncode == 2
-    assert "holds something else than rows of this study, trace and version" in done.stderr
+    line = refused("study", "s.toml", "--rows", "r.jsonl")
+    assert "holds something else than rows of this study, trace and version" in line
     assert (folder / "r.jsonl").read_text() == "mine\n"
     with pytest.raises(OospecError, match="cannot be written"):
         open_rows(folder / "nowhere" / "r.jsonl", read_study(folder / "s.toml"))
 
 
 @pytest.mark.parametrize("option", ["--report", "--markdown", "--rows"])
-@pytest.mark.parametrize("key", ["trace", "colocated", "study"])
-def test_what_a_study_reads_is_never_written_over(folder: Path, option: str, key: str) -> None:
+@pytest.mark.parametrize("victim", ["t.json", "o.json", "s.toml"])
+def test_what_a_study_reads_is_never_written_over(folder: Path, option: str, victim: str) -> None:
     content = (folder / "t.json").read_bytes()
     (folder / "o.json").write_bytes(content)
     text = STUDY.replace('trace = "t.json"', 'trace = "t.json"\ncolocated = "o.json"')
-    (folder / "s.toml").write_text(text)
-    victim = {"trace": "t.json", "colocated": "o.json", "study": "s.toml"}[key]
-    done = run(folder, option, victim)
-    assert done.returncode == 2
-    assert f"{option} {victim}: is read or written already" in done.stderr
+    write(text)
+    assert f"{option} {victim}: is read or written already" in refused("study", "s.toml", option, victim)
     assert (folder / "t.json").read_bytes() == (folder / "o.json").read_bytes() == content
     assert (folder / "s.toml").read_text() == text
-    assert run(folder, "--report", "s.rows.jsonl").returncode == 2
+    assert "written already" in refused("study", "s.toml", "--report", "s.rows.jsonl")
 
 
-def test_a_name_is_not_taken_for_markup_and_steers_no_terminal(folder: Path) -> None:
-    (folder / "s.toml").write_text(STUDY.replace("Speeds | links", "a [/b] \\u001b]0;x"))
-    done = run(folder)
-    assert done.returncode == 0, done.stderr
-    assert "a [/b] \\x1b]0;x: 6 scenarios" in done.stdout
-    assert "\x1b" not in done.stdout
+@pytest.mark.usefixtures("folder")
+def test_a_name_is_not_taken_for_markup_and_steers_no_terminal() -> None:
+    write(STUDY.replace("Speeds | links", "a [/b] \\u001b]0;x"))
+    table = told("study", "s.toml")
+    assert "a [/b] \\x1b]0;x: 6 scenarios" in table
+    assert "\x1b" not in table
 
 
-def test_nothing_stays_of_a_study_that_did_nothing(folder: Path) -> None:
-    assert run(folder, "--workers", "many").returncode == 2
-    assert sorted(path.name for path in folder.iterdir()) == ["s.toml", "t.json"]
-
-
-def test_targets_and_sidecars_can_vary_on_a_shared_device(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_targets_and_sidecars_can_vary_on_a_shared_device() -> None:
     """What the placement cannot have is left out, and said; a condition is read field by field."""
-    (folder / "s.toml").write_text(
+    write(
         'trace = "t.json"\n[grid]\nplacement = ["split", "shared"]\ntargets = [1, 4]\nsidecars = [1, 4]\n'
         '[[assert]]\nthat = "devices == 4"\nwhere = { placement = "shared", targets = 4 }\n'
     )
-    done = run(folder, "--json")
-    assert done.returncode == 0, done.stderr
-    assert "2 of 8 combinations are left out: " in done.stderr
-    found = json.loads(done.stdout)
-    assert len(found["rows"]) == 6
-    assert any("2 of 8 combinations" in note for note in found["notes"])
-    (folder / "s.toml").write_text('trace = "t.json"\n[grid]\nplacement = ["shared"]\ntargets = [1, 4]\n')
-    assert [r["scenario"]["sidecars"] for r in json.loads(run(folder, "--json").stdout)["rows"]] == [1, 4]
+    done = run("study", "s.toml", "--json")
+    assert done.code == 0, done.err
+    assert "2 of 8 combinations are left out: " in done.err
+    results = json.loads(done.out)
+    assert len(results["rows"]) == 6
+    assert any("2 of 8 combinations" in note for note in results["notes"])
+    write('trace = "t.json"\n[grid]\nplacement = ["shared"]\ntargets = [1, 4]\n')
+    assert [row["scenario"]["sidecars"] for row in found("study", "s.toml")["rows"]] == [1, 4]
 
 
-def test_an_endless_speed_is_an_axis_like_others(folder: Path) -> None:
-    (folder / "s.toml").write_text(
-        STUDY.replace("[0.1, 1, 10]", "[1, 10, inf]").replace("scale_sidecar = 10 }", "scale_sidecar = inf }")
-    )
-    done = run(folder, "--json", "--report", "r.html")
-    assert done.returncode == 0, done.stderr
-    assert "Infinity" not in done.stdout + (folder / "r.html").read_text()
-    assert json.loads(done.stdout)["rows"][-1]["scenario"]["scale_sidecar"] == "inf"
+@pytest.mark.usefixtures("folder")
+def test_an_endless_speed_is_an_axis_like_others() -> None:
+    write(STUDY.replace("[0.1, 1, 10]", "[1, 10, inf]").replace("scale_sidecar = 10 }", "scale_sidecar = inf }"))
+    text = told("study", "s.toml", "--json", "--report", "r.html")
+    assert "Infinity" not in text + Path("r.html").read_text()
+    assert json.loads(text)["rows"][-1]["scenario"]["scale_sidecar"] == "inf"
