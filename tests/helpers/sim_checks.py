@@ -5,10 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from sim.costs.nanoseconds import NS
+from hypothesis import strategies as st
+
+from helpers.sim_traces import random_requests, trace
+from sim.costs.recording import Recording
+from sim.figures.simulator import Simulator
 from sim.replay.replay import Replay, Served
 from sim.replay.timetable import Timetable
-from sim.scenario.scenario import Scenario
+from sim.scenario.methods import DEFAULT_METHODS
+from sim.scenario.scenario import Scenario, scenario_of
+
+PLACEMENTS = ("split", "shared", "shared-fair", "fraction:share=0.3", "tensor-parallel:ways=2")
+
+
+@st.composite
+def simulated(draw: st.DrawFn, **given: object) -> Replay:
+    """The replay of made-up requests under any scenario; ``given``: fields of it that are settled."""
+    seed, targets = draw(st.integers(0, 10**6)), draw(st.integers(1, 4))
+    values = {
+        "method": draw(st.sampled_from((*DEFAULT_METHODS, "oospec@never"))),
+        "placement": draw(st.sampled_from(PLACEMENTS)),
+        "load": draw(st.sampled_from(("closed", "poisson:rate=2", "poisson:rate=50", "recorded"))),
+        "targets": targets,
+        "scale_sidecar": draw(st.sampled_from((0.05, 1.0, 8.0, float("inf")))),
+        "link_latency": draw(st.sampled_from((None, 0.0, 0.0007, 0.05, 10.0))),
+        "link_bandwidth": draw(st.sampled_from((None, 1e3, 1e9))),
+        "jitter": draw(st.booleans()),
+        "seed": seed,
+    } | given
+    sidecars = draw(st.integers(1, 4)) if "shared" not in str(values["placement"]) else targets
+    simulator = Simulator(Recording(trace(random_requests(6, seed), noise=0.3, seed=seed)))
+    return simulator.replay(scenario_of({**values, "sidecars": sidecars}))
 
 
 def check_causality(served: Served) -> None:
@@ -87,7 +114,3 @@ def by_hand(timetables: Sequence[Timetable], scenario: Scenario) -> list[int]:
             sidecar_free = next((later for at, later in pairwise(starts) if at <= now <= later), starts[-1])
         ends.append(now)
     return ends
-
-
-def seconds(ns: int) -> float:
-    return ns / NS

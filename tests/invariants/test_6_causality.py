@@ -6,48 +6,20 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from helpers.sim_checks import check_causality
-from helpers.sim_traces import PLAIN, random_requests, request, trace
+from helpers.sim_checks import check_causality, simulated
+from helpers.sim_traces import PLAIN, request, trace
 from sim.costs.nanoseconds import NS
 from sim.costs.recording import Recording
 from sim.figures.simulator import Simulator
+from sim.replay.replay import Replay
 from sim.scenario.scenario import Scenario, scenario_of
-
-PLACEMENTS = ("split", "shared", "shared-fair", "fraction:share=0.3", "tensor-parallel:ways=2")
-METHODS = ("ar", "toolspec", "oospec", "oospec@zero", "oospec@never", "perfect")
 
 
 @settings(max_examples=30)
-@given(
-    seed=st.integers(0, 10**6),
-    placement=st.sampled_from(PLACEMENTS),
-    method=st.sampled_from(METHODS),
-    speed=st.sampled_from((0.1, 1.0, 8.0, float("inf"))),
-    latency=st.sampled_from((None, 0.0, 0.0007, 0.05, 10.0)),
-    bandwidth=st.sampled_from((None, 1e3, 1e9)),
-    load=st.sampled_from(("closed", "poisson:rate=4", "recorded")),
-    targets=st.integers(1, 3),
-    jitter=st.booleans(),
-)
-def test_no_round_uses_a_hint_before_it_was_there_nor_misses_one(
-    seed: int,
-    placement: str,
-    method: str,
-    speed: float,
-    latency: float | None,
-    bandwidth: float | None,
-    load: str,
-    targets: int,
-    jitter: bool,
-) -> None:
-    simulator = Simulator(Recording(trace(random_requests(6, seed), noise=0.3, seed=seed)))
-    values = {"placement": placement, "method": method, "scale_sidecar": speed, "load": load, "jitter": jitter}
-    links = {"link_latency": latency, "link_bandwidth": bandwidth}
-    for served in simulator.replay(
-        scenario_of({**values, **links, "targets": targets, "sidecars": targets, "seed": seed})
-    ).served:
+@given(simulated())
+def test_no_round_uses_a_hint_before_it_was_there_nor_misses_one(replay: Replay) -> None:
+    for served in replay.served:
         check_causality(served)
 
 

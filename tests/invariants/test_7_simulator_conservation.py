@@ -8,39 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.sim_checks import check_conservation, check_devices
+from helpers.sim_checks import PLACEMENTS, check_conservation, check_devices, simulated
 from helpers.sim_traces import random_requests, trace
 from sim.costs.recording import Recording
+from sim.figures.measure import measure, pick
 from sim.figures.simulator import Simulator
-from sim.scenario.methods import DEFAULT_METHODS
+from sim.replay.replay import Replay
 from sim.scenario.scenario import scenario_of
-
-PLACEMENTS = ("split", "shared", "shared-fair", "fraction:share=0.3", "tensor-parallel:ways=4")
 
 
 @settings(max_examples=30)
-@given(
-    seed=st.integers(0, 10**6),
-    placement=st.sampled_from(PLACEMENTS),
-    method=st.sampled_from((*DEFAULT_METHODS, "oospec@never")),
-    speed=st.sampled_from((0.05, 1.0, 20.0)),
-    load=st.sampled_from(("closed", "poisson:rate=2", "poisson:rate=50", "recorded")),
-    targets=st.integers(1, 4),
-    sidecars=st.integers(1, 4),
-    jitter=st.booleans(),
-)
-def test_whatever_the_scenario(
-    seed: int, placement: str, method: str, speed: float, load: str, targets: int, sidecars: int, jitter: bool
-) -> None:
-    recording = Recording(trace(random_requests(8, seed), noise=0.3, seed=seed))
-    alone = placement not in ("shared", "shared-fair")
-    values = {"placement": placement, "method": method, "scale_sidecar": speed, "load": load, "jitter": jitter}
-    fleet = {"targets": targets, "sidecars": sidecars if alone else targets}
-    replay = Simulator(recording).replay(scenario_of({**values, **fleet, "seed": seed}))
-    assert [served.timetable.request for served in replay.served] == list(recording.requests)
+@given(st.sampled_from(PLACEMENTS).flatmap(lambda name: st.tuples(st.just(name), simulated(placement=name))))
+def test_whatever_the_scenario(placed: tuple[str, Replay]) -> None:
+    placement, replay = placed
+    assert [served.timetable.request for served in replay.served] == [f"r{number}" for number in range(6)]
     for served in replay.served:
         check_conservation(served)
     check_devices(replay, at_once=placement == "shared-fair")
+    for share in pick(measure(replay), "utilisation.target"), pick(measure(replay), "utilisation.sidecar"):
+        assert share is None or 0 < share <= 1  # no device is busy for longer than the run
 
 
 @settings(max_examples=30)

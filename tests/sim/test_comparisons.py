@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helpers.sim_traces import random_requests, request, trace
 from oospec_async.trace import RequestTrace, Trace, write_trace
@@ -82,18 +80,6 @@ def test_with_jitter_the_order_of_methods_changes_nothing() -> None:
         done = {m: simulator.replay(scenario_of({"method": m, "jitter": True})) for m in order}
         ends.append({m: [s.end for s in done[m].served] for m in sorted(done)})
     assert ends[0] == ends[1]
-
-
-@settings(max_examples=30)
-@given(
-    seed=st.integers(0, 10**6),
-    placement=st.sampled_from(("split", "shared", "shared-fair", "fraction:share=0.1")),
-    speed=st.sampled_from((0.0001, 0.01, 1.0)),
-)
-def test_no_device_is_busy_for_longer_than_the_run(seed: int, placement: str, speed: float) -> None:
-    result = of(*random_requests(3, seed)).run(scenario_of({"placement": placement, "scale_sidecar": speed}))
-    assert 0 < figure(result, "utilisation.target") <= 1
-    assert 0 < figure(result, "utilisation.sidecar") <= 1
 
 
 def test_a_heading_stands_wherever_something_stands_below_it() -> None:
