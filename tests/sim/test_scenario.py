@@ -25,49 +25,58 @@ def test_values_may_be_text_or_of_their_own_kind() -> None:
     [
         ({"placement": "splitt"}, "did you mean 'split'"),
         ({"placement": "fraction:shar=0.2"}, "did you mean 'share'"),
-        ({"placement": "fraction:share=2"}, "share: must be from 0.001 to 0.999"),
         ({"placement": "fraction:share=nan"}, "share: must be from 0.001 to 0.999, not nan"),
         ({"placement": "fraction:share=some"}, "share: a number is expected, not 'some'"),
         ({"placement": "split:x=1"}, "no parameters"),
-        ({"placement": "tensor-parallel:ways=1.5"}, "ways: a whole number is expected, not '1.5'"),
-        ({"placement": "shared-fair:target_slowdown=0.5"}, "from 1 to 1000"),
+        ({"placement": "tensor-parallel:ways=1.5"}, "whole number"),
+        ({"placement": "tensor-parallel:ways=" + "9" * 5000}, "ways: a whole number is expected, not '9{29}…"),
         ({"placement": 3}, "must be text"),
         ({"load": "poison:rate=1"}, "did you mean 'poisson'"),
         ({"load": "poisson"}, "rate: missing; write poisson:KEY=NUMBER"),
-        ({"load": "poisson:rate=0"}, "rate: must be from 0.0001"),
-        ({"scale_sidecar": 0}, "must be a number from 1e-09 to 1e\\+09, or inf"),
         ({"scale_sidecar": "nan"}, "must be a number"),
         ({"scale_sidecar": True}, "must be a number"),
-        ({"link_latency": -1}, "from 0"),
-        ({"link_bandwidth": "wide"}, "from 1e-09 to"),
-        ({"targets": 0}, "whole number from 1"),
-        ({"seed": -1}, "whole number"),
-        ({"jitter": "yes"}, "true or false"),
-        ({"scale_sidcar": 1}, "did you mean 'scale_sidecar'"),
-        ({"placement": "shared", "targets": 4, "sidecars": 2}, "sidecars must equal targets"),
-        ({"placement": "shared-fair:target_slowdown=0"}, "target_slowdown: must be from 1"),
-        ({"placement": "shared-fair:target_slowdown=1e308"}, "target_slowdown: must be from 1"),
-        ({"placement": "fraction:share=1e-320"}, "share: must be from"),
-        ({"placement": "tensor-parallel:communication=1e308"}, "communication: must be from"),
-        ({"placement": "tensor-parallel:ways=" + "9" * 400}, "ways: must be from 1 to 1000, not a number of more"),
-        ({"placement": "tensor-parallel:ways=" + "9" * 5000}, "ways: a whole number is expected, not '9{29}…"),
-        ({"load": "poisson:rate=1e-300"}, "rate: must be from"),
-        ({"load": "recorded:speed=1e-320"}, "speed: must be from"),
-        ({"scale_sidecar": "1e-320"}, "must be a number from"),
-        ({"scale_sidecar": "-inf"}, "must be a number from"),
-        ({"scale_sidecar": 10**400}, "must be a number from"),
-        ({"link_latency": 1e300}, "must be a number from"),
         ({"link_latency": "inf"}, "must be a number from"),
-        ({"link_bandwidth": 1e-320}, "must be a number from"),
+        ({"link_bandwidth": "wide"}, "from 1e-09 to"),
         ({"targets": "9" * 5000}, "whole number from 1"),
         ({"targets": 1.5}, "whole number from 1"),
         ({"seed": 10**5000}, "whole number from 0"),
+        ({"jitter": "yes"}, "true or false"),
+        ({"scale_sidcar": 1}, "did you mean 'scale_sidecar'"),
+        ({"placement": "shared", "targets": 4, "sidecars": 2}, "sidecars must equal targets"),
     ],
 )
 def test_what_a_field_cannot_have_is_refused_and_named(values: dict[str, object], said: str) -> None:
     with pytest.raises(OospecError, match=said) as refused:
         scenario_of(values)
     assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("scale_sidecar", 1e-9, 1e9),
+        ("link_latency", 0, 1e6),
+        ("link_bandwidth", 1e-9, 1e18),
+        ("targets", 1, 10_000),
+        ("sidecars", 1, 10_000),
+        ("seed", 0, 10**18),
+        ("placement fraction:share", 0.001, 0.999),
+        ("placement shared-fair:target_slowdown", 1, 1000),
+        ("placement shared-fair:sidecar_slowdown", 1, 1000),
+        ("placement tensor-parallel:ways", 1, 1000),
+        ("placement tensor-parallel:communication", 0, 1000),
+        ("load poisson:rate", 1e-4, 1e6),
+        ("load recorded:speed", 1e-6, 1e6),
+    ],
+)
+def test_every_number_has_its_limits(name: str, least: float, most: float) -> None:
+    field, _, parameter = name.partition(" ")
+    for value in (least, most):
+        scenario_of({field: f"{parameter}={value}" if parameter else value})
+    for value in (least - 1, most * 2, 1e308, -1e-320, 10**400):
+        with pytest.raises(OospecError, match=name.rpartition(":")[2]) as refused:
+            scenario_of({field: f"{parameter}={value}" if parameter else value})
+        assert len(str(refused.value)) < 200
 
 
 def test_an_infinite_speed_is_text_in_json() -> None:
