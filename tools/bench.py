@@ -34,7 +34,6 @@ from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.config import EngineConfig
-from oospec_async.weights import DEFAULT_SIDECAR
 from tools.benchmark.figures import summarise
 from tools.benchmark.machine import fingerprint
 from tools.benchmark.matrix import matrix, table
@@ -149,10 +148,11 @@ def run(
     if picture is not None:
         check_picture(picture, "--picture")
     asked, categories = read_all(requests, limit, max_new_tokens)
+    assert config.sidecar is not None  # the option has a default
     common = Options(
-        devices=config.devices or default_devices(),
+        devices=default_devices() if config.devices is None else config.devices,
         target=config.target,
-        sidecar=config.sidecar or DEFAULT_SIDECAR,
+        sidecar=config.sidecar,
         adapter=config.adapter,
         draft_model=config.draft_model,
         assistants=assistants,
