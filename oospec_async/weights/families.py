@@ -7,7 +7,7 @@ from typing import Any
 from oospec_async.errors import OospecError
 
 # Dense decoders whose whole state is a KV cache that can be masked and cut. Adding a family is one line here, once
-# tests/models/test_tree_model.py passes with a tiny model of it.
+# tests/target/test_tree_model.py passes with a tiny model of it.
 FAMILIES = ("llama", "qwen2", "qwen3")
 
 # Rope types whose angles depend on how long the sequence is: cached keys would go stale.

@@ -202,21 +202,6 @@ def test_the_prefix_is_read_once_and_every_step_is_one_forward() -> None:
     assert model.forwards[2:] == [step.tokens for step in steps[1:]]
 
 
-def test_with_many_slots_the_function_is_chosen_before_its_slots_are_asked_for() -> None:
-    parameters = {"properties": {f"p{n}": {"type": "integer"} for n in range(7)}}
-    many_tools = tuple(Tool(name=f"tool_{letter}", parameters=parameters) for letter in "abcdef")
-    script = {"call 1 =": " tool_c\n", "call 2 =": " none\n"} | {
-        f"tool_{t}: p{n} =": f" {n}\n" for t in "abcdef" for n in range(7)
-    }
-    sidecar, model = scripted(script)
-    request = tiny.request(tools=many_tools)
-    steps = branches(sidecar, request)
-    assert steps[0] == 2
-    assert max(steps) == 7
-    assert hints(sidecar, request)[-1].calls == (CallHint("tool_c", {f"p{n}": n for n in range(7)}),)
-    assert not any(question.startswith(("tool_a", "tool_f")) for question in model.asked)
-
-
 def test_a_function_with_more_slots_than_branches_gets_the_first_ones() -> None:
     tool = Tool(name="wide", parameters={"properties": {f"p{n:02}": {"type": "integer"} for n in range(40)}})
     sidecar, _ = scripted({"call 2 =": " none\n"} | {f"wide: p{n:02} =": f" {n}\n" for n in range(40)})

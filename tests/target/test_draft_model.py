@@ -69,26 +69,23 @@ def test_rejected_tokens_are_rolled_back_however_the_output_goes_on(asked: list[
         said = [*tokens[len(PROMPT) :], *chain.tokens]
 
 
-def test_the_prompt_is_read_once_and_a_round_reads_what_is_new() -> None:
+def test_the_prompt_is_read_once_unless_a_request_begins_anew_and_a_round_reads_what_is_new() -> None:
     model = TreeModel(MODEL)
     draft_model, read = drafting(model), watched(model)
-    chain = draft_model.chain(PROMPT, 4)
-    assert read == [len(PROMPT), 1, 1, 1]
-    read.clear()
-    draft_model.chain([*PROMPT, *chain.tokens, 7], 4)  # all accepted: the last token was not read yet
-    assert read == [2, 1, 1, 1]
-    read.clear()
-    draft_model.chain([*PROMPT, *chain.tokens[:2], 8], 4)
-    assert read == [1, 1, 1, 1]
 
+    def reads(tokens: list[int]) -> list[int]:
+        read.clear()
+        draft_model.chain(tokens, 4)
+        return list(read)
 
-def test_a_new_request_reads_its_prompt_unless_the_beginning_may_be_reused() -> None:
-    model = TreeModel(MODEL)
-    draft_model, read = drafting(model), watched(model)
-    for reuse, expected in ((False, len(PROMPT)), (True, 1), (False, len(PROMPT))):
-        draft_model.begin(reuse=reuse)
-        draft_model.chain(PROMPT, 1)
-        assert read[-1] == expected
+    said = list(drafting(TreeModel(MODEL)).chain(PROMPT, 4).tokens)
+    assert reads(PROMPT) == [len(PROMPT), 1, 1, 1]
+    assert reads([*PROMPT, *said, 7]) == [2, 1, 1, 1]  # all accepted: the last token was not read yet
+    assert reads([*PROMPT, *said[:2], 8]) == [1, 1, 1, 1]
+    draft_model.begin(reuse=True)
+    assert reads(PROMPT)[0] == 1
+    draft_model.begin(reuse=False)
+    assert reads(PROMPT)[0] == len(PROMPT)
 
 
 def test_a_chain_ends_with_an_end_token_of_the_target() -> None:

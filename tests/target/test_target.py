@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 from helpers import tiny
-from oospec_async.errors import OospecError
 from oospec_async.target.greedy import TOP_K
 from oospec_async.target.target import Target
 
@@ -42,17 +41,6 @@ def test_verify_answers_for_every_node(target: Target) -> None:
     step = target.verify([0, 1, 3], [free[3], free[4]], [-1, 0])
     assert list(step.predicted) == free[4:6]
     assert step.state is None
-
-
-def test_a_prompt_forgets_the_request_before_it_however_that_ended(target: Target) -> None:
-    free = tiny.generate(MODEL, [5, 6], 4)
-    target.prefill(PROMPT)
-    target.verify([0], [1, 2, 3], [-1, 0, 0])  # abandoned here
-    assert target.prefill([5, 6]).predicted == free[:1]
-    assert target.verify([0], free[:2], [-1, 0]).predicted == free[1:3]
-    with pytest.raises(OospecError):
-        target.prefill([1] * (tiny.CONTEXT + 1))
-    assert target.prefill([5, 6]).predicted == free[:1]
 
 
 def test_calibration_gives_a_curve_that_never_falls_and_leaves_no_trace(target: Target) -> None:

@@ -111,14 +111,6 @@ def prefilled(model: Any, prompt: list[int]) -> Mirror:
     return mirror
 
 
-def test_a_chain_after_a_branch_sees_its_own_ancestors_only(model: Any) -> None:
-    mirror = prefilled(model, [1, 2, 3])
-    mirror.extend([10, 20, 11, 21], [2, 2, 3, 4])
-    mirror.extend([12, 13, 14], [5, 7, 8])  # a chain from a row that is not the newest
-    mirror.extend([30], [2])  # another branch from the trunk
-    mirror.keep([4, 6])
-
-
 def test_only_wanted_rows_get_logits_and_the_state_is_the_last_tokens(model: Any) -> None:
     tree = TreeModel(model)
     logits = tree.extend([1, 2, 3], [-1, 0, 1], wanted=[2, 0])
