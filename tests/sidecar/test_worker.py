@@ -16,14 +16,15 @@ import uvloop
 
 from helpers import tiny
 from helpers.processes import PATIENCE
+from helpers.scripted import scripted
 from helpers.sidecars import no_use, opened
 from oospec_async.devices import Device
 from oospec_async.errors import OospecError
 from oospec_async.events import WaveReport
 from oospec_async.hints import encode_hint
-from oospec_async.sidecar import worker
-from oospec_async.sidecar.channel import Address
-from oospec_async.sidecar.messages import SidecarConfig
+from oospec_async.sidecar import channel, worker
+from oospec_async.sidecar.channel import Address, HintWriter
+from oospec_async.sidecar.messages import Job, Report, SidecarConfig, read_said
 from oospec_async.sidecar.process import SidecarProcess
 
 
@@ -124,6 +125,24 @@ def test_an_interrupt_does_not_end_the_worker(live: Live) -> None:
 
     assert live.run(use) is not None
     assert live.sidecar.pid == pid
+
+
+def test_hints_beyond_what_the_channel_or_a_report_takes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = {"call 1 =": " get_weather\n", "get_weather: days =": " 3\n", "get_weather: city =": ' "Paris"'}
+    sidecar, _ = scripted(script)
+
+    def report() -> Report:
+        writer = HintWriter(memoryview(bytearray(channel.CHANNEL_SIZE)))
+        return worker._run(Job(serial=1, reuse=False, request=tiny.request()), sidecar, writer, set())
+
+    whole = report()
+    sizes = [len(hint.payload) for hint in whole.hints]
+    assert len(sizes) > 1
+    assert read_said(whole.line().encode()) == whole
+    monkeypatch.setattr(worker, "_MOST_PAYLOADS", sum(sizes) - 1)
+    assert report().hints == whole.hints[:-1]
+    monkeypatch.setattr(channel, "MAX_PAYLOAD", sizes[-1] - 1)
+    assert report().error == "a hint was too large for the channel"
 
 
 # --- models that cannot be had; tests/faults has more of them
