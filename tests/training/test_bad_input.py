@@ -34,6 +34,7 @@ def test_good_files_are_taken(command: str, at: Path, capsys: pytest.CaptureFixt
         (TRAIN, "--recipe none", "'none' is not one of 'published', 'smollm2-cpu'"),
         (TRAIN, "--seed -1", "'--seed': -1"),
         (GUESSING, "--requests guesses.jsonl", "guesses.jsonl:1: messages: missing"),
+        (GUESSING, "--adapter adapter --sidecar other-llama", "it belongs to tiny-llama, not to other-llama"),
         (GUESSING, "--sidecar ./none", "'./none': no such directory"),
         (GUESSING, "--devices cpu,tpu", "device 'tpu': unknown"),
         (GUESSING, "--out none/out.jsonl", "output none/out.jsonl: there is no folder"),

@@ -56,13 +56,6 @@ def test_adapters_to_begin_with_that_do_not_fit(
     assert reason in refusal(capsys, TRAIN, "--begin", "odd")
 
 
-def test_an_adapter_for_another_base_guesses_nothing(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save(at / "odd", "someone/Other-7B", Recipe())
-    command = GUESSING.replace("--adapter none", "--adapter odd")
-    assert "it belongs to someone/Other-7B, not to tiny-llama" in refusal(capsys, command)
-    assert not (at / "out.jsonl").exists()
-
-
 def test_a_file_is_of_one_sidecar(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train_command(*GUESSING.split()) == 0
     found = (at / "out.jsonl").read_bytes()

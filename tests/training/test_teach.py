@@ -86,9 +86,6 @@ def test_bad_files_are_refused(tmp_path: Path) -> None:
         run(tmp_path, Scripted(), [ROWS[0], ROWS[0]])
     with pytest.raises(OospecError, match=r"requests.jsonl:1: id: missing"):
         run(tmp_path, Scripted(), [{"messages": []}])
-    requests = write_rows(tmp_path / "requests.jsonl", *ROWS)
-    with pytest.raises(OospecError, match="is an input of this stage"):
-        asyncio.run(teach(TeachOptions("m", requests, requests), Scripted().open))
 
 
 URL = "http://teacher/v1/"
