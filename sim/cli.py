@@ -152,7 +152,7 @@ def what_if(
         write_timeline(events_of(results), timeline, f"Simulated from {basis(recording.trace)} parts: {trace}")
         note(err, f"timeline: {timeline}")
     if report is not None:
-        from sim.report import write_report
+        from sim.report.run import write_report
 
         write_report(simulator, results, report)
         note(err, f"report: {report}")

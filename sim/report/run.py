@@ -1,12 +1,14 @@
-"""Sections of the report of one run: the scenario that was asked for, and what-ifs around it."""
+"""The report of one run: the scenario that was asked for, and what-ifs around it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from oospec_async.drawing import colours
+from oospec_async.files.writing import write_atomically
 from oospec_async.timeline.figure import figure
 from oospec_async.timeline.runs import runs_of
 from sim.costs.nanoseconds import NS
@@ -16,7 +18,7 @@ from sim.figures.provenance import basis
 from sim.figures.simulator import Result, Simulator
 from sim.figures.table import notes_by_method, requests_of, rows_of, unlike
 from sim.report import charts
-from sim.report.page import Pair, Paragraph, Plot, Section, Table
+from sim.report.page import Pair, Paragraph, Plot, Section, Table, page
 from sim.report.provenance import provenance_section
 from sim.scenario.parameters import text_of
 from sim.scenario.placement import Placement, Shared, SharedFair, Split, parse_placement
@@ -27,7 +29,13 @@ _LATENCIES = (0.00001, 0.0001, 0.001, 0.003, 0.01, 0.03, 0.1)  # seconds
 _PLACEMENTS: tuple[Placement, ...] = (Split(), SharedFair(), Shared(), parse_placement("fraction:share=0.25"))
 
 
-def run_sections(simulator: Simulator, results: Sequence[Result]) -> list[Section]:
+def write_report(simulator: Simulator, results: Sequence[Result], path: Path) -> None:
+    """Raises OospecError if it cannot be written."""
+    title = f"Simulated tool calls: {Path(simulator.recording.source).name}"
+    write_atomically(path, page(title, _sections(simulator, results)), "--report")
+
+
+def _sections(simulator: Simulator, results: Sequence[Result]) -> list[Section]:
     """In the order of the page. Figures of a sidecar are left out where no method has one."""
     kind = basis(simulator.recording.trace)
     hinted = next((r for r in results if simulator.method(r.scenario.method).listens), None)

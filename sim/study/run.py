@@ -48,7 +48,7 @@ def run_study(
     found = _all_rows(grid, kept, workers, keep=rows is not None)
     verdicts = [judge(assertion, [row["figures"] for row in found]) for assertion in grid.assertions]
     if report is not None:
-        from sim.report import write_study_report
+        from sim.study.report import write_study_report
 
         write_study_report(simulator, grid, found, verdicts, report)
         note(err, f"report: {report}")

@@ -13,10 +13,11 @@ from oospec_async.trace import Trace, write_trace
 from sim.costs.recording import Recording
 from sim.figures.events import events_of
 from sim.figures.simulator import Simulator
-from sim.report import write_report, write_study_report
 from sim.report.charts import bars, boxes, lines
+from sim.report.run import write_report
 from sim.scenario.scenario import Scenario, scenario_of
 from sim.study.assertions import judge
+from sim.study.report import write_study_report
 from sim.study.spec import read_study
 from sim.study.workers import Task, work
 

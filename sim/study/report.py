@@ -1,17 +1,19 @@
-"""Sections of the report of a study: the grid, the assertions, a plot for every axis, and all rows."""
+"""The report of a study: the grid, the assertions, a plot for every axis, and all rows."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
+from oospec_async.files.writing import write_atomically
 from oospec_async.request import Json
 from sim.figures.measure import pick
 from sim.figures.provenance import basis
 from sim.figures.simulator import Simulator
 from sim.report import charts
-from sim.report.page import Mark, Pair, Paragraph, Plot, Section, Table
+from sim.report.page import Mark, Pair, Paragraph, Plot, Section, Table, page
 from sim.report.provenance import provenance_section
 from sim.scenario.load import Closed
 from sim.study.assertions import Verdict
@@ -27,9 +29,14 @@ _ALL = ("speedup_vs_toolspec.mean", "speedup over toolspec, queueing included")
 _LATENCY = ("latency.mean", "mean latency, ms")
 
 
-def study_sections(
-    simulator: Simulator, study: Study, rows: Sequence[Row], verdicts: Sequence[Verdict]
-) -> list[Section]:
+def write_study_report(
+    simulator: Simulator, study: Study, rows: Sequence[Row], verdicts: Sequence[Verdict], path: Path
+) -> None:
+    """Raises OospecError if it cannot be written."""
+    write_atomically(path, page(study.name, _sections(simulator, study, rows, verdicts)), "--report")
+
+
+def _sections(simulator: Simulator, study: Study, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> list[Section]:
     trace = simulator.recording.trace
     kind = basis(trace)
     columns = columns_of(study)
