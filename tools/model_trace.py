@@ -33,9 +33,9 @@ from oospec_async.hints import Hint, decode_hint, encode_hint
 from oospec_async.recording.profile import Decode, profiles
 from oospec_async.toolcall import ToolCall
 from oospec_async.trace import Publish, RequestTrace, Timing, Trace, Wave, write_trace
-from oospec_async.training.data.readers.base import Notes
-from oospec_async.training.data.readers.source import read_rows
+from oospec_async.training.notes import Notes
 from oospec_async.training.records import Call, Record
+from oospec_async.training.row_files import read_rows
 from oospec_async.weights.load import load_tokenizer
 from tools.gpu_checks.base import FULL, Shape
 from tools.trace_models import times

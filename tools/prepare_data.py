@@ -21,9 +21,10 @@ from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, write_atomically
 from oospec_async.request import parse_request
 from oospec_async.training.data.readers import FORMATS
-from oospec_async.training.data.readers.base import Format, Ids, Notes, check_gold
-from oospec_async.training.data.readers.source import find, read_rows
+from oospec_async.training.data.readers.base import Format, check_gold
+from oospec_async.training.notes import Ids, Notes
 from oospec_async.training.records import Object
+from oospec_async.training.row_files import find, read_rows
 
 
 def prepare(

@@ -12,7 +12,7 @@ from oospec_async.files.journal import check_same
 from oospec_async.files.writing import write_atomically
 from oospec_async.recording.provenance import software
 from oospec_async.request import Json
-from oospec_async.training.data.readers.base import Notes
+from oospec_async.training.notes import Notes
 
 
 def manifest_path(out: Path) -> Path:

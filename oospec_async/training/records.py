@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import BaseModel, ConfigDict
 
+from oospec_async.files.validation import M, validated
 from oospec_async.request import Json
 
 Object = dict[str, Json]
@@ -26,3 +29,16 @@ class Answered(Record):
     """What the line of a request says of its answer."""
 
     gold: list[Call] | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a source. ``where`` names its file and line; ``name`` is an id for it if it has none."""
+
+    where: str
+    name: str
+    data: Object
+
+    def read(self, kind: type[M]) -> M:
+        """What is needed of it. Raises OospecError naming the field."""
+        return validated(kind, self.data, self.where, "a row")

@@ -18,10 +18,10 @@ from oospec_async.files.json_text import load_json
 from oospec_async.files.validation import M, validated
 from oospec_async.files.writing import check_writable, same_file, write_atomically
 from oospec_async.request import Json, Request, parse_request
-from oospec_async.training.data.readers.base import Notes, Row
-from oospec_async.training.data.readers.source import read_rows
 from oospec_async.training.manifest import check_goes_on, write_manifest
-from oospec_async.training.records import Object
+from oospec_async.training.notes import Notes
+from oospec_async.training.records import Object, Row
+from oospec_async.training.row_files import read_rows
 
 
 def read_lines(path: Path, *needed: str) -> list[Row]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from oospec_async.training.data.readers import FORMATS
-from oospec_async.training.data.readers.base import Notes
-from oospec_async.training.data.readers.source import read_rows
+from oospec_async.training.notes import Notes
+from oospec_async.training.row_files import read_rows
 
 
 def write_rows(path: Path, *rows: Any) -> Path:

@@ -10,9 +10,9 @@ import pytest
 
 from helpers.training import asking, call, function, read_back, write_rows
 from oospec_async.errors import OospecError
-from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.manifest import manifest_path, write_manifest
+from oospec_async.training.notes import Notes
 from oospec_async.training.stage import Growing, read_lines
 
 

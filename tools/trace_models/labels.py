@@ -13,7 +13,7 @@ from oospec_async.decoding.drafters import METHODS
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.recording.provenance import software
 from oospec_async.trace import ModelInfo, Origin, Provenance
-from oospec_async.training.data.readers.base import Notes
+from oospec_async.training.notes import Notes
 from tools.gpu_checks.base import Shape
 from tools.trace_models import times
 from tools.trace_models.guess import ARGUMENT_RIGHT, FUNCTION_RIGHT, SOURCE, Guess

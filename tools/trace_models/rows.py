@@ -13,9 +13,10 @@ from oospec_async.request import Json, Request, parse_request
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.prompts import Prompts
 from oospec_async.toolcall import ToolCall
-from oospec_async.training.data.readers.base import Notes, check_gold
+from oospec_async.training.data.readers.base import check_gold
 from oospec_async.training.data.readers.bfcl import Bfcl
-from oospec_async.training.data.readers.source import find, read_rows
+from oospec_async.training.notes import Notes
+from oospec_async.training.row_files import find, read_rows
 
 _END = "<|im_end|>"
 

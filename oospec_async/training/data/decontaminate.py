@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from oospec_async.request import Json
-from oospec_async.training.data.readers.base import Notes
+from oospec_async.training.notes import Notes
 from oospec_async.training.records import Object
 
 

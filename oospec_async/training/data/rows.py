@@ -21,10 +21,11 @@ from oospec_async.sidecar.questions import (
     whole_question,
 )
 from oospec_async.training.data.decontaminate import Cleaner, Evaluation, function_of
-from oospec_async.training.data.readers.base import Notes, refers
+from oospec_async.training.data.readers.base import refers
 from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.splits import Split, common_split, split_of
 from oospec_async.training.data.training_rows import Kind, Taught
+from oospec_async.training.notes import Notes
 from oospec_async.training.records import Answered, Call, Object, Record
 from oospec_async.training.stage import check_output, progress, read_lines, read_records, write_output
 from oospec_async.training.teach.reply import Key, key_of

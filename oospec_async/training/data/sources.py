@@ -10,9 +10,10 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Json, parse_request
 from oospec_async.training.data.decontaminate import Cleaner, Evaluation
 from oospec_async.training.data.readers import FORMATS
-from oospec_async.training.data.readers.base import Ids, Notes, check_gold
-from oospec_async.training.data.readers.source import read_rows, stem
+from oospec_async.training.data.readers.base import check_gold
+from oospec_async.training.notes import Ids, Notes
 from oospec_async.training.records import Object
+from oospec_async.training.row_files import read_rows, stem
 from oospec_async.training.stage import check_output, progress, write_output
 
 

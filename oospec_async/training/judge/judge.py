@@ -12,10 +12,9 @@ from oospec_async.console.table import Table, print_table
 from oospec_async.errors import OospecError
 from oospec_async.files.validation import validated
 from oospec_async.request import Json, parse_request
-from oospec_async.training.data.readers.base import Row
 from oospec_async.training.judge.answers import read_guesses, read_said
 from oospec_async.training.judge.score import Expected, Score, exactly, judge
-from oospec_async.training.records import Answered, Object
+from oospec_async.training.records import Answered, Object, Row
 from oospec_async.training.stage import read_lines
 from oospec_async.training.teach.reply import key_of
 

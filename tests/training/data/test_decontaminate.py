@@ -21,9 +21,9 @@ from oospec_async.training.data.decontaminate import (
     prompt_key,
     prompts,
 )
-from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.data.sources import sources_file
+from oospec_async.training.notes import Notes
 
 EVALUATED = [
     asking(

@@ -14,9 +14,9 @@ from helpers.training import asking, call, counted, function, read_back, write_r
 from oospec_async.errors import OospecError
 from oospec_async.request import parse_request
 from oospec_async.sidecar.answers import read_answer
-from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.rows import questions, rows_file, valid
 from oospec_async.training.data.splits import common_split, split_of
+from oospec_async.training.notes import Notes
 from oospec_async.training.records import Call
 from oospec_async.training.teach.reply import asked
 

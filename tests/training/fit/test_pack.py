@@ -9,11 +9,11 @@ import torch
 
 from helpers import tiny
 from oospec_async.sidecar.questions import prefix
-from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.rows import questions
 from oospec_async.training.data.training_rows import TrainingRow
 from oospec_async.training.fit.loss import weighted_loss
 from oospec_async.training.fit.pack import pack, sampled
+from oospec_async.training.notes import Notes
 from oospec_async.training.records import Call
 
 REQUEST = tiny.request("Weather in Paris and Rome?", tools=(tiny.WEATHER, tiny.TIME))

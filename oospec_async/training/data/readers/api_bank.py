@@ -11,9 +11,9 @@ from oospec_async.errors import OospecError
 from oospec_async.files.validation import validated
 from oospec_async.request import Json
 from oospec_async.training.data.readers.accepted import answered
-from oospec_async.training.data.readers.base import Format, Row, as_tools, listed
+from oospec_async.training.data.readers.base import Format, as_tools, listed
 from oospec_async.training.data.readers.literals import literal
-from oospec_async.training.records import Call, Object, Record
+from oospec_async.training.records import Call, Object, Record, Row
 
 _SECTION = re.compile(r"^\*\*Available Tools\*\*$(.*?)(?=^\*\*|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^\d+\. Name: *", re.MULTILINE)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from oospec_async.errors import OospecError
 from oospec_async.request import Json
 from oospec_async.training.data.readers.accepted import answered
-from oospec_async.training.data.readers.base import Format, Row, as_tools, turn_of
+from oospec_async.training.data.readers.base import Format, as_tools, turn_of
 from oospec_async.training.data.readers.literals import Unreadable, loose_literal, python_calls
-from oospec_async.training.records import Call, Object, Record
+from oospec_async.training.records import Call, Object, Record, Row
 
 _REQUEST = "API-Request:"
 _STEP = re.compile(rf"{_REQUEST} (.*?)->(.*)")

@@ -11,9 +11,10 @@ from typing import TypeVar
 from pydantic import Field
 
 from oospec_async.request import Json
-from oospec_async.training.data.readers import source as sources
-from oospec_async.training.data.readers.base import Format, Notes, Row, as_tools, listed
-from oospec_async.training.records import Object, Record
+from oospec_async.training import row_files
+from oospec_async.training.data.readers.base import Format, as_tools, listed
+from oospec_async.training.notes import Notes
+from oospec_async.training.records import Object, Record, Row
 
 T = TypeVar("T")
 
@@ -46,12 +47,12 @@ class Bfcl(Format):
     def __init__(self, source: Path, notes: Notes) -> None:
         super().__init__(source, notes)
         # Irrelevance rows have no answer file, because the right answer is no call.
-        self._no_call = "irrelevance" in sources.category(source)
+        self._no_call = "irrelevance" in row_files.category(source)
         self._answers: dict[str, Row] | None = None
-        path = sources.beside(source, _ANSWERS)
+        path = row_files.beside(source, _ANSWERS)
         if path is not None:
             self.beside = (path,)
-            self._answers = {row.read(_Named).id: row for row in sources.read_rows(path)}
+            self._answers = {row.read(_Named).id: row for row in row_files.read_rows(path)}
         elif not self._no_call:
             notes.add(f"no file of accepted answers in {_ANSWERS}/; requests have no gold", str(source))
 

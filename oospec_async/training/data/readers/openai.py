@@ -9,8 +9,8 @@ from pydantic import ValidationError, field_validator
 
 from oospec_async.request import Json
 from oospec_async.training.data.readers.accepted import answered
-from oospec_async.training.data.readers.base import Format, Row
-from oospec_async.training.records import Call, Object, Record
+from oospec_async.training.data.readers.base import Format
+from oospec_async.training.records import Call, Object, Record, Row
 
 
 class _Call(Call):

@@ -13,10 +13,11 @@ from oospec_async.errors import OospecError
 from oospec_async.files.validation import validated
 from oospec_async.request import Json, kind_of
 from oospec_async.training.data.readers.accepted import answered, typed
-from oospec_async.training.data.readers.base import Format, Notes, Row, as_tools, refers
+from oospec_async.training.data.readers.base import Format, as_tools, refers
 from oospec_async.training.data.readers.literals import literal
-from oospec_async.training.data.readers.source import read_rows
-from oospec_async.training.records import Call, Object, Record
+from oospec_async.training.notes import Notes
+from oospec_async.training.records import Call, Object, Record, Row
+from oospec_async.training.row_files import read_rows
 
 TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _ON_OFFER = 5  # as in the fine-tuning files

@@ -13,9 +13,9 @@ from oospec_async.files.json_text import load_json
 from oospec_async.files.validation import validated
 from oospec_async.request import Json
 from oospec_async.training.data.readers.accepted import answered
-from oospec_async.training.data.readers.base import Format, Row, as_tools, listed, turn_of
+from oospec_async.training.data.readers.base import Format, as_tools, listed, turn_of
 from oospec_async.training.data.readers.openapi import functions_of
-from oospec_async.training.records import Call, Object, Record
+from oospec_async.training.records import Call, Object, Record, Row
 
 _PLACEHOLDER = re.compile(r'"?\$\{([^{}",\]]*)\}?"?')  # ${animeId from searchAnime}, where a value belongs
 _BRACED = re.compile(r'"\{([^{}"]*)\}"')  # "{start date}": the same, half written

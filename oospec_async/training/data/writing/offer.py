@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oospec_async.training.data.decontaminate import Evaluation, name_keys, prompt_key
-from oospec_async.training.data.readers.base import Notes
 from oospec_async.training.data.sources import read_evaluation
 from oospec_async.training.data.splits import Split, split_of
 from oospec_async.training.data.writing.seal_pool import SealPool, SealTool, kept, pool_files, read_pool
 from oospec_async.training.data.writing.widen import widened
+from oospec_async.training.notes import Notes
 from oospec_async.training.records import Object, Record
 from oospec_async.training.stage import check_output, read_records, write_output
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from oospec_async.request import Json
 from oospec_async.training.data.decontaminate import Evaluation
 from oospec_async.training.data.readers.seal_tools import TYPES, FiledSchema, SealRow, tool_file
-from oospec_async.training.data.readers.source import read_rows
 from oospec_async.training.records import Object
+from oospec_async.training.row_files import read_rows
 
 _FILES = ("tool", "dev", "test_in_domain")
 _LONGEST = 60  # characters of a value that one would say in a message

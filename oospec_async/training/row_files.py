@@ -9,7 +9,7 @@ from pathlib import Path
 from oospec_async.errors import OospecError
 from oospec_async.files.json_text import json_lines, load_json
 from oospec_async.files.reading import decoded, read_unpacked
-from oospec_async.training.data.readers.base import Row
+from oospec_async.training.records import Row
 
 _SUFFIXES = r"\.jsonl?(\.gz)?$"
 _PREFIX = r"^BFCL_v\d+_"
