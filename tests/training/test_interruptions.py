@@ -32,7 +32,7 @@ from oospec_async.training.fit import trainer
 trainer._DEV_EVERY = 2
 optimise = trainer.Trainer._optimise
 def stopping(self, packed, progress):
-    if self._step == 5:
+    if self._now.step == 5:
         print("in step 6", file=sys.stderr, flush=True)
         sys.stdin.readline()
     return optimise(self, packed, progress)
