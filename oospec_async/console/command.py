@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -65,6 +66,13 @@ def run_command(command: click.Command, program: str, argv: Sequence[str] | None
 def _flush() -> None:
     if sys.stdout is not None:  # as it is where whoever started this has closed it
         sys.stdout.flush()
+
+
+def flush_streams() -> None:
+    """Where the process ends without the interpreter's own end; what cannot be written any more is let go."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
 
 
 def _left_by_its_reader() -> bool:

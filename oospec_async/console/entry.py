@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import sys
@@ -44,8 +43,8 @@ def _leave(code: int) -> NoReturn:
     """Exit; at once where the interpreter would wait for a thread."""
     others = set(threading.enumerate()) - {threading.current_thread()}
     if any(not thread.daemon for thread in others):
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
+        from oospec_async.console.command import flush_streams
+
+        flush_streams()
         os._exit(code)
     sys.exit(code)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import sys
 import threading
 from collections.abc import Coroutine, Iterator
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any, TypeVar
+
+from oospec_async.console.command import flush_streams
 
 T = TypeVar("T")
 
@@ -88,8 +89,6 @@ def interruptible() -> Iterator[None]:
 
 def _end_by(number: int) -> None:
     """End the process by a signal, as its parent expects of one that was sent it."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+    flush_streams()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)

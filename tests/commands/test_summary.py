@@ -16,7 +16,7 @@ def completion(
     return Completion(request, method, "", tokens, ("",) * len(tokens), margins, (), "stop", metrics)
 
 
-def test_speedup_is_total_time_over_total_time() -> None:
+def test_figures_are_totals_over_totals() -> None:
     done = [
         completion("a", "ar", (1, 2, 3, 4), decode=3.0, rounds=3),
         completion("b", "ar", (1, 2), decode=1.0, rounds=1),
@@ -25,24 +25,21 @@ def test_speedup_is_total_time_over_total_time() -> None:
     ]
     baseline, faster = summarise(done)
     assert baseline.speedup is None
+    assert baseline.mean_accepted == pytest.approx((3 + 1) / 4)  # pooled, without the first tokens
     assert faster.decode_speedup == pytest.approx(4.0 / 2.0)
     assert faster.speedup == pytest.approx(6.0 / 4.0)
     assert faster.decode_speedups == pytest.approx((3.0, 1.0))
 
 
-def test_mean_accepted_is_pooled_and_leaves_the_first_token_out() -> None:
-    done = [completion("a", "ar", (1, 2, 3, 4, 5), 1.0, rounds=2), completion("b", "ar", (1, 2, 3), 1.0, rounds=1)]
-    assert summarise(done)[0].mean_accepted == pytest.approx((4 + 2) / 3)
-
-
-def test_an_output_that_departs_is_listed_with_place_and_margin() -> None:
-    done = [completion("a", "ar", (1, 2, 3), 1.0, 2), completion("a", "pld", (1, 9, 3), 1.0, 2)]
-    assert summarise(done)[1].differences == (Difference("a", 1, 1.5),)
-
-
-def test_an_output_that_goes_on_departs_where_the_other_ended() -> None:
-    done = [completion("a", "ar", (1, 2), 1.0, 1), completion("a", "pld", (1, 2, 3), 1.0, 2)]
-    assert summarise(done)[1].differences == (Difference("a", 2, 2.5),)
+@pytest.mark.parametrize(
+    ("first", "second", "position"), [((1, 2, 3), (1, 9, 3), 1), ((1, 2), (1, 2, 3), 2), ((1, 2, 3), (1, 2), 2)]
+)
+def test_an_output_that_departs_is_listed_with_place_and_margin(
+    first: tuple[int, ...], second: tuple[int, ...], position: int
+) -> None:
+    """Also where one of them goes on and the other has ended."""
+    done = [completion("a", "ar", first, 1.0, 2), completion("a", "pld", second, 1.0, 2)]
+    assert summarise(done)[1].differences == (Difference("a", position, 0.5 + position),)
 
 
 def test_a_partial_second_method_has_no_speedup_over_other_requests() -> None:

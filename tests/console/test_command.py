@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import IO
 
 import click
 import pytest
@@ -48,31 +49,33 @@ def test_what_nobody_can_mend_is_raised(error: Exception) -> None:
         run_command(click.Command("c", callback=_raise(error)), "tool", [])
 
 
-def test_a_pipe_that_broke_elsewhere_is_not_taken_for_stdout() -> None:
-    code = (
-        "import click; from oospec_async.console.command import run_command\n"
-        "def act(): raise BrokenPipeError\n"
-        "run_command(click.Command('c', callback=act), 'tool', [])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "BrokenPipeError" in done.stderr
-
-
-@pytest.mark.parametrize("act", ["print('x')", "raise OospecError('bad input')"])
-def test_a_full_disk_behind_stdout_is_one_line(act: str) -> None:
-    """Also where what is printed waits for the end of the process, and where something else went wrong."""
+def _run(act: str, stdout: int | IO[str] = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own."""
     code = (
         "import sys, click\nfrom oospec_async.console.command import run_command\n"
         "from oospec_async.errors import OospecError\n"
         f"def act():\n    print('before')\n    {act}\n"
         "sys.exit(run_command(click.Command('c', callback=act), 'tool', []))"
     )
+    command, buffered = [sys.executable, "-c", code], os.environ | {"PYTHONUNBUFFERED": ""}
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=buffered, text=True, check=False)
+
+
+def test_a_pipe_that_broke_elsewhere_is_not_taken_for_stdout() -> None:
+    done = _run("raise BrokenPipeError")
+    assert done.returncode == 1
+    assert "BrokenPipeError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("act", "line"),
+    [("print('x')", "stdout: cannot write: No space left on device"), ("raise OospecError('bad input')", "bad input")],
+)
+def test_a_full_disk_behind_stdout_is_one_line(act: str, line: str) -> None:
+    """Also where what is printed waits for the end of the process, and where something else went wrong."""
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line in ("tool: stdout: cannot write: No space left on device", "tool: bad input")
+        done = _run(act, full)
+    assert (done.returncode, done.stderr) == (2, f"tool: {line}\n")
 
 
 @pytest.mark.parametrize("entry", ["oospec_async.console.entry", "oospec_async.training.entry"])
