@@ -7,9 +7,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from helpers.sim_traces import random_requests, trace
-from sim.costs.recording import Recording
-from sim.figures.simulator import Simulator
+from helpers.sim_traces import random_requests, simulator_of
 from sim.replay.replay import Replay, Served
 from sim.replay.timetable import Timetable
 from sim.scenario.methods import DEFAULT_METHODS
@@ -34,7 +32,7 @@ def simulated(draw: st.DrawFn, **given: object) -> Replay:
         "seed": seed,
     } | given
     sidecars = draw(st.integers(1, 4)) if "shared" not in str(values["placement"]) else targets
-    simulator = Simulator(Recording(trace(random_requests(6, seed), noise=0.3, seed=seed)))
+    simulator = simulator_of(random_requests(6, seed), noise=0.3, seed=seed)
     return simulator.replay(scenario_of({**values, "sidecars": sidecars}))
 
 

@@ -142,31 +142,27 @@ def trace(requests: Sequence[RequestTrace], made: Made = PLAIN, *, noise: float 
     longest = max(r.prompt_tokens + r.output_tokens for r in requests)
     shortest = min(r.prompt_tokens for r in requests)
     timing = Timing(
-        target_prefill=[
-            PrefillSample(
-                request=r.request, tokens=r.prompt_tokens, seconds=seconds(made.prefill_token * r.prompt_tokens)
-            )
-            for r in requests
-        ],
+        target_prefill=[],
         target_verify=[
             VerifySample(request=name, tokens=n, context=c, seconds=seconds(made.verify(n, c)))
             for n in (1, 2, 4, 8, 16, 32, 64)
             for c in range(shortest, longest, max((longest - shortest) // 6, 1))
             for name in (first, last)
         ],
-        sidecar_prefill=[PrefillSample(request=r.request, tokens=r.prompt_tokens, seconds=made.step) for r in requests],
-        sidecar_step=[
-            StepSample(
-                request=r.request, branches=s.branches, tokens=s.tokens, context=s.context, seconds=seconds(s.seconds)
-            )
-            for r in requests
-            if r.wave is not None
-            for s in r.wave.steps
-            if s.kind == "step"
-        ],
-        host=[HostSample(request=r.request, seconds=made.host) for r in requests],
+        sidecar_prefill=[],
+        sidecar_step=[],
+        host=[],
         link=[LinkSample(bytes=85, seconds=made.link)],
     )
+    for run in requests:
+        name, prompt = run.request, run.prompt_tokens
+        spent = seconds(made.prefill_token * prompt)
+        timing.target_prefill.append(PrefillSample(request=name, tokens=prompt, seconds=spent))
+        timing.sidecar_prefill.append(PrefillSample(request=name, tokens=prompt, seconds=made.step))
+        timing.host.append(HostSample(request=name, seconds=made.host))
+        for step in run.wave.steps[1:] if run.wave is not None else ():
+            sizes = {"branches": step.branches, "tokens": step.tokens, "context": step.context}
+            timing.sidecar_step.append(StepSample(request=name, seconds=seconds(step.seconds), **sizes))
     return Trace(
         provenance=Provenance(
             parts={part: Origin(kind="modelled", how="made up for tests") for part in PARTS},
@@ -191,53 +187,47 @@ def _pair(rng: random.Random, most: int, room: int, hit: float) -> tuple[int, in
     return drafted, accepted
 
 
+def simulator_of(
+    requests: Sequence[RequestTrace], made: Made = PLAIN, *, noise: float = 0.0, seed: int = 1
+) -> Simulator:
+    """Over such a trace."""
+    return Simulator(Recording(trace(requests, made, noise=noise, seed=seed)))
+
+
+def retimed(made: Trace, **samples: object) -> Trace:
+    """The trace with other samples of some parts of its timing."""
+    return made.model_copy(update={"timing": made.timing.model_copy(update=samples)})
+
+
 def observed(recording: Trace, seed: int = 0, *, device: str | None = None) -> Trace:
     """The trace with rounds, waves and samples as a jittered replay of it had them: as if it had been recorded."""
-    simulator = Simulator(Recording(recording))
     scenario = Scenario(jitter=bool(seed), seed=seed, placement=Shared() if device else Split())
-    served = simulator.replay(scenario).served
-    timing = recording.timing.model_copy(
-        update={
-            "target_prefill": [
-                PrefillSample(
-                    request=s.timetable.request, tokens=s.timetable.prompt, seconds=(s.prefill[1] - s.prefill[0]) / NS
-                )
-                for s in served
-            ],
-            "target_verify": [
-                VerifySample(
-                    request=s.timetable.request,
-                    tokens=r.tokens,
-                    context=s.timetable.prompt + r.position - 1,
-                    seconds=(r.end - r.start) / NS,
-                )
-                for s in served
-                for r in s.rounds
-            ],
-        }
-    )
-    runs = [observed_run(run, s) for run, s in zip(recording.requests, served, strict=True)]
+    served = Simulator(Recording(recording)).replay(scenario).served
+    prefills, verifies = [], []
+    for each in served:
+        request, prompt, spent = each.timetable.request, each.timetable.prompt, each.prefill[1] - each.prefill[0]
+        prefills.append(PrefillSample(request=request, tokens=prompt, seconds=spent / NS))
+        for r in each.rounds:
+            rows, spent = prompt + r.position - 1, r.end - r.start
+            verifies.append(VerifySample(request=request, tokens=r.tokens, context=rows, seconds=spent / NS))
+    runs = [observed_run(run, each) for run, each in zip(recording.requests, served, strict=True)]
     made = recording.provenance
     if device:
         on = made.target.model_copy(update={"device": device})
         made = made.model_copy(update={"target": on, "sidecar": on})
-    return recording.model_copy(update={"timing": timing, "requests": runs, "provenance": made})
+    seen = retimed(recording, target_prefill=prefills, target_verify=verifies)
+    return seen.model_copy(update={"requests": runs, "provenance": made})
 
 
 def observed_run(run: RequestTrace, served: Served) -> RequestTrace:
     zero = served.prefill[0]
     rounds = [
         Round(
-            start=(r.start - zero) / NS,
-            seconds=(r.end - r.start) / NS,
-            position=r.position,
-            tokens=r.tokens,
-            accepted=r.accepted,
-            committed=r.committed,
-            hint_version=r.version,
+            start=(r.start - zero) / NS, seconds=(r.end - r.start) / NS, position=r.position, tokens=r.tokens,
+            accepted=r.accepted, committed=r.committed, hint_version=r.version,
         )
         for r in served.rounds
-    ]
+    ]  # fmt: skip
     if served.wave is None or run.wave is None:
         return run.model_copy(update={"rounds": rounds})
     log, now = served.wave, served.wave.launched

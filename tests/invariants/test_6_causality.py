@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from helpers.sim_checks import check_causality, simulated
-from helpers.sim_traces import PLAIN, request, trace
+from helpers.sim_traces import PLAIN, request, simulator_of
 from sim.costs.nanoseconds import NS
-from sim.costs.recording import Recording
 from sim.figures.simulator import Simulator
 from sim.replay.replay import Replay
 from sim.scenario.scenario import Scenario, scenario_of
@@ -27,7 +26,7 @@ def one_hint(link: float | None = 0.0) -> tuple[Simulator, Scenario]:
     """A hint that is published within the prefill, and a round that polls right after it."""
     made = replace(PLAIN, before=0.0, host=0.0)
     run = request("r", 12, hinted=[[(11, 10 - i) for i in range(11)]], publish_at=(1,), made=made)
-    return Simulator(Recording(trace([run], made))), Scenario(link_latency=link)
+    return simulator_of([run], made), Scenario(link_latency=link)
 
 
 def test_a_hint_that_arrives_in_the_nanosecond_of_a_poll_is_used_and_one_later_is_not() -> None:
@@ -51,7 +50,7 @@ def test_a_publish_comes_before_a_poll_at_the_same_nanosecond(placement: str) ->
     made = replace(PLAIN, before=0.0, host=0.0, prefill_token=0.00008, step=0.004)
     run = request("r", 12, hinted=[[(11, 10 - i) for i in range(11)]], publish_at=(1,), made=made)  # 8 ms both
     scenario = scenario_of({"placement": placement, "link_latency": 0.0})
-    (served,) = Simulator(Recording(trace([run], made))).replay(scenario).served
+    (served,) = simulator_of([run], made).replay(scenario).served
     assert served.wave is not None
     if placement == "split":
         assert served.wave.publishes[0][1] == served.first_token == served.prefill[1]
@@ -65,7 +64,7 @@ def test_messages_keep_their_order_on_a_slow_link() -> None:
     shrinking = run.model_copy(
         update={"publishes": [p.model_copy(update={"bytes": 9000 // p.version**3}) for p in run.publishes]}
     )
-    simulator = Simulator(Recording(trace([shrinking])))
+    simulator = simulator_of([shrinking])
     (served,) = simulator.replay(Scenario(link_latency=0.0, link_bandwidth=100_000.0)).served
     assert served.wave is not None
     arrivals = [at for _, _, at in served.wave.publishes]

@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.sim_checks import PLACEMENTS, check_conservation, check_devices, simulated
-from helpers.sim_traces import random_requests, trace
-from sim.costs.recording import Recording
+from helpers.sim_traces import random_requests, simulator_of
 from sim.figures.measure import measure, pick
-from sim.figures.simulator import Simulator
 from sim.replay.replay import Replay
 from sim.scenario.scenario import scenario_of
 
@@ -32,7 +30,7 @@ def test_whatever_the_scenario(placed: tuple[str, Replay]) -> None:
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), slowdown=st.floats(1.0, 3.0))
 def test_a_fairly_shared_device_does_no_less_and_no_more_than_was_asked_of_it(seed: int, slowdown: float) -> None:
-    simulator = Simulator(Recording(trace(random_requests(5, seed))))
+    simulator = simulator_of(random_requests(5, seed))
     fair = f"shared-fair:target_slowdown={slowdown},sidecar_slowdown={slowdown}"
     replay = simulator.replay(scenario_of({"placement": fair}))
     split = simulator.replay(scenario_of({"placement": "split"}))
@@ -42,7 +40,7 @@ def test_a_fairly_shared_device_does_no_less_and_no_more_than_was_asked_of_it(se
 
 
 def test_a_fairly_shared_device_without_slowdown_is_a_split() -> None:
-    simulator = Simulator(Recording(trace(random_requests(20, 3))))
+    simulator = simulator_of(random_requests(20, 3))
     fair = simulator.replay(scenario_of({"placement": "shared-fair:target_slowdown=1,sidecar_slowdown=1"}))
     split = simulator.replay(scenario_of({"placement": "split"}))
     assert [s.end for s in fair.served] == [s.end for s in split.served]
@@ -51,7 +49,7 @@ def test_a_fairly_shared_device_without_slowdown_is_a_split() -> None:
 
 @pytest.mark.parametrize(("targets", "sidecars"), [(4, 1), (4, 2), (1, 3)])
 def test_a_sidecar_runs_one_wave_at_a_time(targets: int, sidecars: int) -> None:
-    simulator = Simulator(Recording(trace(random_requests(30, 5))))
+    simulator = simulator_of(random_requests(30, 5))
     replay = simulator.replay(scenario_of({"targets": targets, "sidecars": sidecars}))
     waves = [s.wave for s in replay.served if s.wave is not None and s.wave.spans]
     for name in {wave.sidecar for wave in waves}:

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.sim_checks import by_hand
-from helpers.sim_traces import Made, random_requests, request, trace
-from oospec_async.trace import RequestTrace
+from helpers.sim_traces import Made, random_requests, request, retimed, simulator_of, trace
 from sim.costs.costs import Costs
 from sim.costs.nanoseconds import forward_ns
 from sim.costs.recording import Recording
@@ -17,10 +16,6 @@ from sim.replay.replay import Served
 from sim.scenario.scenario import Scenario, scenario_of
 
 SEEDS = st.integers(0, 10**6)
-
-
-def simulator_of(requests: list[RequestTrace], made: Made | None = None) -> Simulator:
-    return Simulator(Recording(trace(requests, made) if made else trace(requests)))
 
 
 def spans(served: Served) -> list[tuple[int, int]]:
@@ -105,8 +100,7 @@ def test_no_request_is_faster_than_by_a_perfect_draft(
     recorded = trace(random_requests(5, seed), noise=0.3)
     shape = dict(zip((1, 2, 4, 8, 16, 32, 64), curve, strict=True))
     samples = [s.model_copy(update={"seconds": s.seconds * shape[s.tokens]}) for s in recorded.timing.target_verify]
-    timing = recorded.timing.model_copy(update={"target_verify": samples})
-    simulator = Simulator(Recording(recorded.model_copy(update={"timing": timing})))
+    simulator = Simulator(Recording(retimed(recorded, target_verify=samples)))
     given_ = {"placement": placement, "jitter": jitter}
     perfect = simulator.replay(scenario_of({**given_, "method": "perfect"}))
     other = simulator.replay(scenario_of({**given_, "method": method}))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.sim_traces import random_requests, request, trace
+from helpers.sim_traces import random_requests, request, simulator_of, trace
 from oospec_async.trace import RequestTrace, Trace, write_trace
 from sim.cli import what_if
 from sim.costs.jitter import Jitter
@@ -23,7 +23,7 @@ def as_ar(run: RequestTrace, output: int, **changes: object) -> RequestTrace:
 
 
 def of(*runs: RequestTrace, noise: float = 0.0) -> Simulator:
-    return Simulator(Recording(trace(runs, noise=noise)))
+    return simulator_of(runs, noise=noise)
 
 
 def figure(result: Result, path: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.sim_traces import PLAIN, observed, random_requests, trace
+from helpers.sim_traces import PLAIN, observed, random_requests, retimed, trace
 from oospec_async.errors import OospecError
 from oospec_async.trace import HostSample
 from sim.costs.costs import Costs
@@ -44,7 +44,7 @@ def test_host_time_is_that_of_the_method_where_its_rounds_were_recorded() -> Non
 
 def test_without_any_host_samples_the_host_takes_no_time() -> None:
     made_up = trace(random_requests(3, 3))
-    without = made_up.model_copy(update={"timing": made_up.timing.model_copy(update={"host": []})})
+    without = retimed(made_up, host=[])
     assert Costs(Recording(without)).host("oospec").later.tolist() == [0.0]
     assert HostSample(request="r", seconds=0).seconds == 0
 

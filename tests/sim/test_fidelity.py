@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.sim_traces import PLAIN, Made, observed, random_requests, request, trace
+from helpers.sim_traces import PLAIN, Made, observed, random_requests, request, retimed, trace
 from oospec_async.errors import OospecError
 from oospec_async.trace import Trace, write_trace
 from sim.costs.costs import Costs
@@ -83,7 +83,7 @@ def test_prefills_belong_to_the_runs_of_a_request_in_their_order() -> None:
     samples = [
         s.model_copy(update={"seconds": at}) for s, at in zip(made.timing.target_prefill, (0.1, 0.2), strict=True)
     ]
-    timed = made.model_copy(update={"timing": made.timing.model_copy(update={"target_prefill": samples})})
+    timed = retimed(made, target_prefill=samples)
     assert recorded_prefills(Recording(timed)) == {("r", "oospec"): 0.1, ("r", "toolspec"): 0.2}
 
 

@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from helpers.sim_checks import check_causality, check_conservation
-from helpers.sim_traces import Made, random_requests, request, trace
-from sim.costs.recording import Recording
-from sim.figures.simulator import Simulator
+from helpers.sim_traces import Made, random_requests, request, simulator_of
 from sim.replay.mailbox import Mailbox
 from sim.replay.replay import Replay
 from sim.scenario.link import Link
@@ -23,7 +21,7 @@ ROUND = Made(
 
 
 def replay(*runs: object, **values: object) -> Replay:
-    simulator = Simulator(Recording(trace(list(runs), ROUND)))  # type: ignore[arg-type]
+    simulator = simulator_of(list(runs), ROUND)  # type: ignore[arg-type]
     return simulator.replay(scenario_of(values))
 
 
@@ -113,7 +111,7 @@ def test_an_output_of_one_token_has_no_rounds() -> None:
 def test_before_a_prefill_there_is_the_host() -> None:
     made = replace(ROUND, before=0.002, host=0.001)
     run = request("r", 2, made=made, steps=0)
-    simulator = Simulator(Recording(trace([run], made)))
+    simulator = simulator_of([run], made)
     (served,) = simulator.replay(scenario_of({"method": "ar"})).served
     assert served.prefill == (2 * MS, 12 * MS)
     assert served.rounds[0].start == 13 * MS
@@ -132,7 +130,7 @@ def test_events_are_linear_in_requests(monkeypatch: pytest.MonkeyPatch) -> None:
         runs = [r for i in range(count // 20) for r in random_requests(20, 1)]
         named = [r.model_copy(update={"request": f"{r.request}/{i}"}) for i, r in enumerate(runs)]
         counted.clear()
-        Simulator(Recording(trace(named))).replay(scenario_of({"placement": "shared"}))
+        simulator_of(named).replay(scenario_of({"placement": "shared"}))
         found.append(len(counted))
     assert two[0] == pytest.approx(10 * one[0], rel=0.02)
 

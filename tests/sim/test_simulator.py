@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from helpers.sim_traces import random_requests, request, trace
+from helpers.sim_traces import random_requests, request, retimed, simulator_of, trace
 from oospec_async.trace import Trace
 from sim.costs.recording import Recording
 from sim.figures.measure import known_figures, pick
@@ -17,7 +17,7 @@ from sim.scenario.scenario import Scenario, scenario_of
 
 
 def simulator(count: int = 12, seed: int = 1) -> Simulator:
-    return Simulator(Recording(trace(random_requests(count, seed))))
+    return simulator_of(random_requests(count, seed))
 
 
 def run(values: dict[str, object], made: Simulator | None = None) -> Result:
@@ -63,7 +63,7 @@ def test_devices_are_counted(placement: str, devices: int) -> None:
 def test_a_wave_that_lies_under_the_decode_is_hidden_and_one_that_is_cut_off_is_not() -> None:
     short = [request(f"r{i}", 40, steps=3, hinted=[[(0, 0)] * 39], publish_at=(1,)) for i in range(2)]
     long = [request(f"r{i}", 2, prompt=20, steps=90, hinted=[[(0, 0)]], publish_at=(1,)) for i in range(2)]
-    shares = [pick(Simulator(Recording(trace(r))).run(Scenario()).figures, "wave_hidden.mean") for r in (short, long)]
+    shares = [pick(simulator_of(r).run(Scenario()).figures, "wave_hidden.mean") for r in (short, long)]
     assert shares[0] == 1.0
     assert shares[1] is not None
     assert 0 < shares[1] < 0.2
@@ -71,7 +71,7 @@ def test_a_wave_that_lies_under_the_decode_is_hidden_and_one_that_is_cut_off_is_
 
 def test_a_forward_beyond_the_samples_is_told_with_what_they_cover() -> None:
     large = request("r", 120, hinted=[[(100, 100)] + [(0, 0)] * 118], publish_at=(1,))
-    (note,) = Simulator(Recording(trace([large]))).run(Scenario(method="oospec@zero")).notes
+    (note,) = simulator_of([large]).run(Scenario(method="oospec@zero")).notes
     assert "1 of 19 verifies" in note
     assert "1 to 64 tokens" in note
 
@@ -94,7 +94,7 @@ def test_a_growing_queue_is_told() -> None:
 
 def test_without_link_samples_it_is_told_that_hints_arrive_at_once() -> None:
     made = trace(random_requests(3))
-    without = made.model_copy(update={"timing": made.timing.model_copy(update={"link": []})})
+    without = retimed(made, link=[])
     assert any("link" in note for note in Simulator(Recording(without)).run(Scenario()).notes)
 
 
@@ -118,12 +118,12 @@ def test_the_basis_is_recorded_only_if_every_part_is() -> None:
 def test_methods_of_other_requests_have_no_speedup() -> None:
     few = request("r0", 9, hinted=[[(0, 0)] * 8], publish_at=(1,))
     other = request("r1", 9, method="lookup", steps=0)
-    figures = Simulator(Recording(trace([few, other]))).run(Scenario(method="lookup")).figures
+    figures = simulator_of([few, other]).run(Scenario(method="lookup")).figures
     assert "speedup_vs_toolspec" not in figures
 
 
 def test_jitter_is_seeded_and_common_to_methods() -> None:
-    made = Simulator(Recording(trace(random_requests(6), noise=0.5)))
+    made = simulator_of(random_requests(6), noise=0.5)
     plain, first, again, second = (
         made.run(scenario_of(v)).replay for v in ({}, {"jitter": True}, {"jitter": True}, {"jitter": True, "seed": 1})
     )

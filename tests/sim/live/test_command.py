@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.sim_command import found, refused, spawned, told
-from helpers.sim_traces import random_requests, request, trace
+from helpers.sim_traces import random_requests, request, retimed, trace
 from oospec_async.trace import Origin, Trace, write_trace
 from sim.costs.recording import open_recording
 from sim.figures.simulator import Simulator
@@ -74,8 +74,8 @@ def test_cut_waves_and_an_assumed_sharing_are_noted(tmp_path: Path) -> None:
 
 def test_what_lies_outside_of_the_samples_is_noted(tmp_path: Path) -> None:
     made = trace([request("r", 4, without=[(0, 0)] * 3, steps=0)])
-    few = made.timing.model_copy(update={"target_verify": [s for s in made.timing.target_verify if s.tokens > 1]})
-    path = written(made.model_copy(update={"timing": few}), tmp_path)
+    few = [sample for sample in made.timing.target_verify if sample.tokens > 1]
+    path = written(retimed(made, target_verify=few), tmp_path)
     assert any("3 of 3 verifies" in note for note in found("live", path)["notes"])
 
 
