@@ -35,6 +35,7 @@ def test_a_text_becomes_the_value_that_it_stands_for(value: Any, kind: str, expe
 
 def test_gold_is_accepted_as_it_is_and_in_its_declared_type() -> None:
     tools = [function("f", "n", "on", "s", n={"type": "int"}, on={"type": "bool"})]
+    tools += [{"type": "function", "function": {"name": "g", "parameters": []}}]  # refused with its request
     gold = [call("f", n="42", on="False", s="", extra="1"), call("g", n="42")]
     assert accepted(gold, tools) == [
         {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
+
+from pydantic import ValidationError
 
 from oospec_async.request import Json, Parameter, Tool
 from oospec_async.training.data.readers.base import refers
@@ -30,7 +33,7 @@ def accepted(gold: Sequence[Object], tools: Sequence[Object]) -> list[Object]:
 
     An argument whose gold is "" may be left out. One whose gold is another call's result has no accepted values.
     """
-    known = {tool["function"]["name"]: Tool.model_validate(tool["function"]) for tool in tools if _named(tool)}
+    known = {tool.name: tool for tool in map(_tool, tools) if tool is not None}
     made: list[Object] = []
     for call in gold:
         tool = known.get(call["name"])
@@ -43,9 +46,11 @@ def accepted(gold: Sequence[Object], tools: Sequence[Object]) -> list[Object]:
     return made
 
 
-def _named(tool: Object) -> bool:
-    function = tool["function"]
-    return isinstance(function, dict) and isinstance(function.get("name"), str) and bool(function["name"])
+def _tool(raw: Object) -> Tool | None:
+    """None for one that no request may have: it is refused with the request."""
+    with contextlib.suppress(ValidationError):
+        return Tool.model_validate(raw["function"])
+    return None
 
 
 def _values(value: Json, slot: Parameter | None) -> list[Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from pydantic import ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from oospec_async.request import Json
 from oospec_async.training.data.readers.accepted import answered
@@ -14,6 +14,8 @@ from oospec_async.training.records import Call, Object, Record, Row
 
 
 class _Call(Call):
+    arguments: Object = Field(default_factory=dict)
+
     @field_validator("arguments", mode="before")
     @classmethod
     def _of_text(cls, value: Json) -> Json:

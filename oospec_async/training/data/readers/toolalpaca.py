@@ -105,7 +105,7 @@ class ToolAlpaca(Format):
     def _training(self, row: Row, name: str, tools: list[Object]) -> Iterator[Object]:
         """A request for each step of an instance, with the steps before it as calls and results."""
         names = {tool["function"]["name"] for tool in tools}
-        for number, instance in enumerate(row.data.get("Instances") or []):
+        for number, instance in enumerate(listed(row.data.get("Instances") or [])):
             if not isinstance(instance, dict) or not isinstance(instance.get("input"), str):
                 self._notes.add("instance without an input; left out", row.where)
                 continue
