@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 from rich.console import Console
@@ -86,59 +88,92 @@ async def run(options: RunOptions) -> None:
     A request that fails costs the others nothing: it is named at the end. Interrupted, it still sums up and writes
     down what was finished.
     """
-    out, err = stdout(), Console(stderr=True)
+    err = Console(stderr=True)
     async with Engine.open(options.engine, lambda line: note(err, line)) as engine:
         for request in options.requests:
             engine.check(request)
-        done: list[Completion] = []
-        failed: list[Failure] = []
+        serving = _Serving(engine, options, err)
         try:
-            if options.as_json:
-                await _serve_quietly(engine, options, err, done, failed)
-            else:
-                await _serve_visibly(engine, options, out, done, failed)
+            await (serving.quietly() if options.as_json else serving.visibly())
         finally:
-            if done:
+            if serving.done:
                 with _uninterrupted():
-                    _conclude(engine, options, out, err, done, failed)
-        if failed:
-            raise OospecError(_told(failed))
+                    serving.conclude()
+        if serving.failed:
+            raise OospecError(_told(serving.failed))
 
 
-async def _serve_visibly(
-    engine: Engine, options: RunOptions, out: Console, done: list[Completion], failed: list[Failure]
-) -> None:
-    """Show calls as they are committed."""
-    drafters = dict.fromkeys(drafter.name for method in options.methods for drafter in drafters_of(method))
-    terminal.print_legend(out, list(drafters))
-    for request in options.requests:
-        terminal.print_request(out, request)
-        for method in options.methods:
-            terminal.print_method(out, method)
-            try:
-                async for item in engine.stream(request, method):
-                    if isinstance(item, Completion):
-                        terminal.print_completion(out, item)
-                        done.append(item)
-                    else:
-                        terminal.print_chunk(out, item)
-            except OospecError as error:
-                terminal.print_failure(out, str(error))
-                failed.append(Failure(request.id, method, str(error)))
+@dataclass
+class _Serving:
+    """A run at work, and what has become of its requests so far."""
 
+    engine: Engine
+    options: RunOptions
+    err: Console
+    out: Console = field(default_factory=stdout)
+    done: list[Completion] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
 
-async def _serve_quietly(
-    engine: Engine, options: RunOptions, err: Console, done: list[Completion], failed: list[Failure]
-) -> None:
-    with Progress(*COUNTED, console=err) as progress:
-        task = progress.add_task("requests x methods", total=len(options.requests) * len(options.methods))
-        for request in options.requests:
-            for method in options.methods:
+    async def visibly(self) -> None:
+        """Show calls as they are committed."""
+        out, methods = self.out, self.options.methods
+        drafters = dict.fromkeys(drafter.name for method in methods for drafter in drafters_of(method))
+        terminal.print_legend(out, list(drafters))
+        for request in self.options.requests:
+            terminal.print_request(out, request)
+            for method in methods:
+                terminal.print_method(out, method)
                 try:
-                    done.append(await engine.generate(request, method))
+                    async for item in self.engine.stream(request, method):
+                        if isinstance(item, Completion):
+                            terminal.print_completion(out, item)
+                            self.done.append(item)
+                        else:
+                            terminal.print_chunk(out, item)
                 except OospecError as error:
-                    failed.append(Failure(request.id, method, str(error)))
+                    terminal.print_failure(out, str(error))
+                    self.failed.append(Failure(request.id, method, str(error)))
+
+    async def quietly(self) -> None:
+        """Show only how many are done."""
+        pairs = list(product(self.options.requests, self.options.methods))
+        with Progress(*COUNTED, console=self.err) as progress:
+            task = progress.add_task("requests x methods", total=len(pairs))
+            for request, method in pairs:
+                try:
+                    self.done.append(await self.engine.generate(request, method))
+                except OospecError as error:
+                    self.failed.append(Failure(request.id, method, str(error)))
                 progress.advance(task)
+
+    def conclude(self) -> None:
+        """Write the files first, each whatever becomes of the other, then print."""
+        setup, options = self.engine.parts.setup, self.options
+        assert setup is not None  # the engine was opened on real models
+        events, unwritten = self.engine.recorder.events, []
+        files: list[tuple[str, Path | None, Callable[[Path], None]]] = [
+            ("timeline", options.timeline, lambda path: write_timeline(events, path, f"Measured: {setup.line}")),
+            ("trace", options.record, lambda path: write_trace(self._trace(setup), path)),
+        ]
+        for what, path, write in files:
+            if path is not None:
+                try:
+                    write(path)
+                    note(self.err, f"{what}: {path}")
+                except OospecError as failure:
+                    unwritten.append(str(failure))
+        if options.as_json:
+            print(_as_json(setup, self.done, self.failed))
+        else:
+            terminal.print_summary(self.out, summarise(self.done), setup.line)
+        if unwritten:
+            raise OospecError("; ".join([*unwritten, *([_told(self.failed)] if self.failed else [])]))
+
+    def _trace(self, setup: Setup) -> Trace:
+        with Progress(*COUNTED, console=self.err, transient=True) as progress:
+            task = progress.add_task("profiles", total=len(self.done))
+            told = functools.partial(progress.advance, task)
+            return make_trace(setup, self.engine.recorder, self.options.requests, self.done, told)
 
 
 _MOST_NAMED = 5  # failures
@@ -151,43 +186,6 @@ def _told(failed: Sequence[Failure]) -> str:
     names += ["…"] if len(others) > _MOST_NAMED else []
     rest = f"; {len(others)} more failed: {', '.join(names)}" if others else ""
     return f"by {first.method}, {first.error}{rest}"
-
-
-def _conclude(
-    engine: Engine,
-    options: RunOptions,
-    out: Console,
-    err: Console,
-    done: list[Completion],
-    failed: list[Failure],
-) -> None:
-    """Write the files first, each whatever becomes of the other, then print."""
-    setup = engine.parts.setup
-    assert setup is not None  # the engine was opened on real models
-    events, unwritten = engine.recorder.events, []
-    files: list[tuple[str, Path | None, Callable[[Path], None]]] = [
-        ("timeline", options.timeline, lambda path: write_timeline(events, path, f"Measured: {setup.line}")),
-        ("trace", options.record, lambda path: write_trace(_trace(engine, setup, options, err, done), path)),
-    ]
-    for what, path, write in files:
-        if path is not None:
-            try:
-                write(path)
-                note(err, f"{what}: {path}")
-            except OospecError as failure:
-                unwritten.append(failure)
-    if options.as_json:
-        out.out(_as_json(setup, done, failed), highlight=False)
-    else:
-        terminal.print_summary(out, summarise(done), setup.line)
-    if unwritten:
-        raise OospecError("; ".join([*map(str, unwritten), *([_told(failed)] if failed else [])]))
-
-
-def _trace(engine: Engine, setup: Setup, options: RunOptions, err: Console, done: list[Completion]) -> Trace:
-    with Progress(*COUNTED, console=err, transient=True) as progress:
-        task = progress.add_task("profiles", total=len(done))
-        return make_trace(setup, engine.recorder, options.requests, done, lambda: progress.advance(task))
 
 
 @contextlib.contextmanager
