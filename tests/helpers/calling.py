@@ -7,7 +7,9 @@ from functools import cache
 from typing import Any
 
 from helpers import tiny
+from oospec_async.dialects.dialect import NAMED
 from oospec_async.hints import CallHint, Hint
+from oospec_async.request import Request
 from oospec_async.testing.models import teach
 
 PARIS: dict[str, Any] = {
@@ -42,6 +44,15 @@ ANSWERS = {
 
 def question(name: str) -> list[int]:
     return tiny.codec().encode(f"<|im_start|>user\n{name}?<|im_end|>\n<|im_start|>assistant\n")
+
+
+class Questions:
+    """Prompts of an engine that serves the model: a request's message is the name of a question."""
+
+    dialects = tuple(NAMED.values())
+
+    def ids(self, request: Request) -> list[int]:
+        return question(request.messages[-1].content)
 
 
 def call_hint(*calls: dict[str, Any]) -> Hint:

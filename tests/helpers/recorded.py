@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from helpers import tiny
-from helpers.calling import calling_model, question
+from helpers.calling import Questions, calling_model
 from helpers.stubs import CALL, ask
 from oospec_async.decoding.forward import Step
 from oospec_async.decoding.tree import VerifyCurve
-from oospec_async.dialects.dialect import NAMED
 from oospec_async.hints import Hint
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
@@ -69,21 +68,14 @@ def serve(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engi
     return engine
 
 
-class _Questions:
-    """Prompts that the calling model was trained on: a request's id ends with the question's name."""
-
-    dialects = tuple(NAMED.values())
-
-    def ids(self, request: Request) -> list[int]:
-        return question(request.id.split(":")[-1])
-
-
 def serve_calling(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engine:
     """By a tiny transformer that answers the questions of ``helpers.calling``: cases are named ``NUMBER:QUESTION``."""
     sidecar = ScriptedSidecar()
     target = Publishing(tiny.target_of(calling_model()), sidecar)
-    engine = scripted_engine(target, sidecar, codec=tiny.codec(), prompts=_Questions(), method=method, curve=curve)
-    requests = [tiny.request(id=case.name, max_new_tokens=case.max_new_tokens) for case in cases]
+    engine = scripted_engine(target, sidecar, codec=tiny.codec(), prompts=Questions(), method=method, curve=curve)
+    requests = [
+        tiny.request(case.name.split(":")[-1], id=case.name, max_new_tokens=case.max_new_tokens) for case in cases
+    ]
     asyncio.run(_serve(engine, target, cases, requests))
     return engine
 

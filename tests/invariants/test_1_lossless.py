@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers import tiny
 from helpers.calling import ANSWERS, call_hint, calling_model, greedy, honest, question
@@ -43,6 +45,10 @@ def flickering(number: int) -> Hint | None:
     values = [
         "Paris",
         "Pa",
+        "\u0000\u2028ã",
+        "<|im_end|>",
+        "</tool_call>",
+        "}" * 9,
         3,
         31,
         -1,
@@ -51,10 +57,6 @@ def flickering(number: int) -> Hint | None:
         [],
         {},
         ["a"],
-        "\u0000\u2028ã",
-        "<|im_end|>",
-        "</tool_call>",
-        "}" * 9,
     ]
     arguments = {slot: chance.choice(values) for slot in ("city", "days", "unit", "alerts", "id", "items", "address")}
     hint = call_hint({"name": chance.choice(["get_weather", "get_order", "now"]), "arguments": arguments})
@@ -151,38 +153,36 @@ def test_an_end_token_that_greedy_really_emits_ends_the_output_inside_a_block(fa
         assert any(run.end_was_drafted for run in runs)
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 7, 8, 31])
-def test_max_new_tokens_cuts_a_block_where_generate_stops(family: str, length: int) -> None:
+@settings(max_examples=20)
+@given(
+    family=st.sampled_from(tiny.FAMILIES),
+    seed=st.integers(0, 9),
+    length=st.integers(1, 50),
+    penalty=st.sampled_from([None, 1.1, 1.3]),
+    suppressed=st.sets(st.integers(0, 20), max_size=3),
+    end=st.none() | st.integers(0, 49),
+    method=st.sampled_from(["adversary", "lookup+recycle"]),
+)
+def test_penalty_suppressed_ids_ends_and_limits_are_applied_as_generate_applies_them(
+    family: str, seed: int, length: int, penalty: float | None, suppressed: set[int], end: int | None, method: str
+) -> None:
+    """The penalty to every node with the tokens above it; drafts go on where the output ends."""
     prompt = list(range(20))
     model, free = free_output(family, prompt)
-    got = adversarial(model, prompt, free, Limits(length))
-    assert got.output == free[:length]
-    assert got.state.finish == "length"
-
-
-def test_a_repetition_penalty_applies_to_every_node_with_the_tokens_above_it(family: str) -> None:
-    changed = 0
-    for seed, prompt in enumerate(list(prompts())[::2]):
-        model = tiny.random_model(family, seed=seed, std=STD)
-        plain = tiny.generate(model, prompt, 50)
-        model.generation_config.repetition_penalty = 1.1
-        model.generation_config.eos_token_id = [plain[-1], plain[-2]]
-        expected = tiny.generate(model, prompt, 50)
-        changed += expected != plain[: len(expected)]
-        assert adversarial(model, prompt, expected, Limits(50), seed).output == expected
+    config = model.generation_config
+    config.repetition_penalty = penalty
+    config.suppress_tokens = sorted({free[position] for position in suppressed}) or None
+    ahead = tiny.generate(model, prompt, 50)
+    ends = [VOCABULARY - 1] if end is None else [VOCABULARY - 1, ahead[end]]
+    config.eos_token_id = ends
+    expected = tiny.generate(model, prompt, length)
+    if method == "adversary":
+        got = adversarial(model, prompt, ahead, Limits(length), seed)
+    else:
         target = tiny.target_of(model)
-        limits = Limits(50, target.end_tokens)
-        assert decode(target, setting(prompt, limits, method="lookup+recycle")).output == expected
-    assert changed
-
-
-def test_suppressed_tokens_are_never_emitted(family: str) -> None:
-    prompt = list(range(20))
-    model, free = free_output(family, prompt)
-    model.generation_config.suppress_tokens = sorted({free[0], free[5], free[9]})
-    expected = tiny.generate(model, prompt, 50)
-    assert expected != free
-    assert adversarial(model, prompt, expected, Limits(50)).output == expected
+        got = decode(target, setting(prompt, Limits(length, target.end_tokens), method=method))
+    assert got.output == expected
+    assert got.state.finish == ("stop" if expected[-1] in ends else "length")
 
 
 def stops_of(free: Sequence[int]) -> Iterator[str]:

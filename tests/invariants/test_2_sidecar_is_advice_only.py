@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
@@ -16,11 +16,10 @@ import uvloop
 
 from helpers import calling, tiny
 from helpers.sidecars import opened, stub_sidecar
+from helpers.stubs import Run
 from oospec_async.completion import Completion
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.devices import Device
-from oospec_async.dialects.dialect import NAMED, Dialect
-from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.runtime.parts import Parts
@@ -34,15 +33,6 @@ WRITERS = (
     "shrinks the channel", "dies",
 )  # fmt: skip
 OTHERS = ("silent", "stops", "lies", "chatter", "endless line", "closes its output")
-
-
-class CallingPrompts:
-    """Asks the model that has learnt its answers for one of them by name."""
-
-    dialects: Sequence[Dialect] = tuple(NAMED.values())
-
-    def ids(self, request: Request) -> list[int]:
-        return calling.question(request.messages[-1].content)
 
 
 class Patient:
@@ -80,7 +70,7 @@ def parts(executor: Any, sidecar: SidecarProcess | None) -> Parts:
     model = calling.calling_model()
     target = tiny.target_of(model)
     target._rule = type(target._rule)(frozenset({tiny.token("<|im_end|>")}))
-    return Parts(target, executor, CallingPrompts(), tiny.codec(), VerifyCurve(), sidecar)
+    return Parts(target, executor, calling.Questions(), tiny.codec(), VerifyCurve(), sidecar)
 
 
 async def serve(engine: Engine, sidecar: SidecarProcess) -> dict[str, Completion]:
@@ -92,11 +82,6 @@ async def serve(engine: Engine, sidecar: SidecarProcess) -> dict[str, Completion
     return completions
 
 
-def on_loop(coroutine: Coroutine[Any, Any, T], loop: Callable[[], Any] = uvloop.new_event_loop) -> T:
-    with asyncio.Runner(loop_factory=loop) as runner:
-        return runner.run(coroutine)
-
-
 def ids(completions: dict[str, Completion]) -> dict[str, list[int]]:
     return {name: list(completion.tokens) for name, completion in completions.items()}
 
@@ -106,7 +91,7 @@ def test_what_a_worker_writes_into_the_channel_changes_no_output(
     misdeed: str, executor: ThreadExecutor, expected: dict[str, list[int]]
 ) -> None:
     sidecar = stub_sidecar(misdeed)
-    completions = on_loop(serve(Engine(parts(Patient(executor, sidecar), sidecar)), sidecar))
+    completions = uvloop.run(serve(Engine(parts(Patient(executor, sidecar), sidecar)), sidecar))
     assert ids(completions) == expected
     versions = sum(completion.metrics.hint.versions for completion in completions.values())
     assert versions + sidecar.reader.rejected > 0 or misdeed in ("random bytes", "shrinks the channel", "dies")
@@ -117,14 +102,13 @@ def test_what_a_worker_says_or_leaves_unsaid_changes_no_output(
     misdeed: str, executor: ThreadExecutor, expected: dict[str, list[int]]
 ) -> None:
     sidecar = stub_sidecar(misdeed)
-    completions = on_loop(serve(Engine(parts(executor, sidecar)), sidecar))
+    completions = uvloop.run(serve(Engine(parts(executor, sidecar)), sidecar))
     assert ids(completions) == expected
     assert {completion.metrics.hint.wave_seconds for completion in completions.values()} == {None}
 
 
-@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
 def test_a_worker_killed_at_any_round_changes_no_output(
-    loop: Callable[[], Any], executor: ThreadExecutor, expected: dict[str, list[int]]
+    run: Run, executor: ThreadExecutor, expected: dict[str, list[int]]
 ) -> None:
     sidecar = stub_sidecar("wrong values")
     engine = Engine(parts(executor, sidecar))
@@ -140,7 +124,7 @@ def test_a_worker_killed_at_any_round_changes_no_output(
         return verify(*arguments)
 
     engine.parts.target.verify = verify_and_kill  # type: ignore[method-assign,assignment]
-    assert ids(on_loop(serve(engine, sidecar), loop)) == expected
+    assert ids(run(serve(engine, sidecar))) == expected
     assert killed
 
 
@@ -152,6 +136,6 @@ def test_a_reader_that_meets_junk_in_every_round_changes_no_output_of_any_method
         sidecar = stub_sidecar("wrong values")
         given = parts(Patient(executor, sidecar), sidecar)
         engine = Engine(Parts(**{**given.__dict__, "method": method}))
-        completions = on_loop(serve(engine, sidecar))
+        completions = uvloop.run(serve(engine, sidecar))
         assert ids(completions) == expected
         assert any(completion.metrics.hint.versions for completion in completions.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 
 from helpers.sim_checks import check_causality, simulated
@@ -12,7 +11,7 @@ from helpers.sim_traces import PLAIN, request, simulator_of
 from sim.costs.nanoseconds import NS
 from sim.figures.simulator import Simulator
 from sim.replay.replay import Replay
-from sim.scenario.scenario import Scenario, scenario_of
+from sim.scenario.scenario import Scenario
 
 
 @settings(max_examples=30)
@@ -42,20 +41,6 @@ def test_a_hint_that_arrives_in_the_nanosecond_of_a_poll_is_used_and_one_later_i
         assert served.wave.publishes[0][2] == served.first_token + late
         versions.append(served.rounds[0].version)
     assert versions == [1, 0]
-
-
-@pytest.mark.parametrize("placement", ["split", "shared", "shared-fair"])
-def test_a_publish_comes_before_a_poll_at_the_same_nanosecond(placement: str) -> None:
-    """Publish and poll coincide by construction: both follow forwards that end together."""
-    made = replace(PLAIN, before=0.0, host=0.0, prefill_token=0.00008, step=0.004)
-    run = request("r", 12, hinted=[[(11, 10 - i) for i in range(11)]], publish_at=(1,), made=made)  # 8 ms both
-    scenario = scenario_of({"placement": placement, "link_latency": 0.0})
-    (served,) = simulator_of([run], made).replay(scenario).served
-    assert served.wave is not None
-    if placement == "split":
-        assert served.wave.publishes[0][1] == served.first_token == served.prefill[1]
-        assert served.rounds[0].version == 1
-    check_causality(served)
 
 
 def test_messages_keep_their_order_on_a_slow_link() -> None:

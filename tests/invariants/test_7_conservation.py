@@ -102,9 +102,3 @@ def test_a_round_is_draft_then_verify_then_commit(recorded: tuple[list[Completio
         steps = sorted(of(events, completion, "prefill", "draft", "verify", "commit"), key=lambda e: e.start_ns)
         rounds = ["draft", "verify", "commit"] * completion.metrics.rounds
         assert [e.name for e in steps] == ["prefill", "commit", *rounds]
-
-
-def test_a_cancelled_request_commits_nothing(recorded: tuple[list[Completion], list[Event]]) -> None:
-    _, events = recorded
-    committed = {event.request for event in events if event.name == "commit"}
-    assert committed <= {str(n) for n in range(len(TEXTS))} | {"cancelled"}
