@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from oospec_async.drawing import colours
 from oospec_async.drawing.look import axis, layout, note
 from oospec_async.request import Json
@@ -74,19 +76,16 @@ def boxes(groups: Sequence[tuple[str, Sequence[float]]], x: str, *, log: bool = 
     """Distributions beside each other: box from the first to the third quartile, whiskers at p05 and p95."""
     data = []
     for i, (name, values) in enumerate(groups):
-        ordered = sorted(values)
+        places = ("lowerfence", "q1", "median", "q3", "upperfence")
+        percentiles = np.percentile(values, (5, 25, 50, 75, 95)).tolist()
         data.append(
             {
                 "type": "box",
                 "name": name,
                 "y": [name],
                 "orientation": "h",
-                "lowerfence": [_at(ordered, 0.05)],
-                "q1": [_at(ordered, 0.25)],
-                "median": [_at(ordered, 0.5)],
-                "mean": [sum(ordered) / len(ordered)],
-                "q3": [_at(ordered, 0.75)],
-                "upperfence": [_at(ordered, 0.95)],
+                "mean": [float(np.mean(values))],
+                **{place: [value] for place, value in zip(places, percentiles, strict=True)},
                 "line": {"color": colour_of(name, i), "width": 1.6},
                 "fillcolor": _pale(colour_of(name, i)),
                 "boxmean": True,
@@ -141,13 +140,6 @@ def distribution_line(name: str, values: Sequence[float], total: int) -> Line:
     """The share of ``total`` for which the value is no larger than x."""
     ordered = sorted(values)
     return name, [0.0, *ordered], [0.0, *((i + 1) / total for i in range(len(ordered)))]
-
-
-def _at(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 def _pale(colour: str) -> str:

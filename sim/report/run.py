@@ -138,33 +138,15 @@ def _speedups(
 
 def _hints(hinted: Result, kind: str) -> Section:
     served = hinted.replay.served
-    first: list[float] = []
-    last: list[float] = []
-    when_first: list[float] = []
-    when_last: list[float] = []
-    for each in served:
-        if not each.polls:
-            continue
-        left = max(each.timetable.output - 1, 1)
-        for polls, places, times in ((each.polls[0], first, when_first), (each.polls[-1], last, when_last)):
-            places.append((polls[1] - 1) / left * 100)
-            times.append((polls[0] - each.first_token) / NS * 1e3)
-    total = len(served)
-    place = charts.lines(
-        [charts.distribution_line("first hint", first, total), charts.distribution_line("newest hint", last, total)],
-        "output committed before it, %",
-        "share of requests",
-        steps=True,
-    )
-    when = charts.lines(
-        [
-            charts.distribution_line("first hint", when_first, total),
-            charts.distribution_line("newest hint", when_last, total),
-        ],
-        "ms after the first token",
-        "share of requests",
-        steps=True,
-    )
+    polled = [each for each in served if each.polls]
+    in_output, in_time = [], []
+    for name, which in (("first hint", 0), ("newest hint", -1)):
+        places = [(s.polls[which][1] - 1) / max(s.timetable.output - 1, 1) * 100 for s in polled]
+        times = [(s.polls[which][0] - s.first_token) / NS * 1e3 for s in polled]
+        in_output.append(charts.distribution_line(name, places, len(served)))
+        in_time.append(charts.distribution_line(name, times, len(served)))
+    place = charts.lines(in_output, "output committed before it, %", "share of requests", steps=True)
+    when = charts.lines(in_time, "ms after the first token", "share of requests", steps=True)
     for drawn in (place, when):
         drawn["layout"]["yaxis"] |= {"tickformat": ".0%", "range": [0, 1.02]}
     return Section(
