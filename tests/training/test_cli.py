@@ -25,7 +25,6 @@ def test_what_a_stage_did_is_said_on_stderr(tmp_path: Path, capsys: pytest.Captu
     ("arguments", "reason"),
     [
         (["sources", "--out", "x"], "name at least one set with --train or --eval"),
-        (["sources", "--train", "csv:x", "--out", "x"], "source 'csv:x': FORMAT:PATH is expected"),
         (["vary", "--requests", "none", "--out", "x"], "none: cannot read rows: No such file"),
         (["rows", "--out", "x"], "Missing option '--requests'"),
         (["offer", "--messages", "m", "--seal-tools", "none", "--out", "x"], "none: there is no tool.jsonl"),

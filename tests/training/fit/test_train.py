@@ -79,10 +79,8 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(
     assert weights(tmp_path / "whole") == weights(tmp_path / "stopped")
 
 
-def test_a_checkpoint_of_other_rows_or_a_broken_one_is_refused(rows: Path, tmp_path: Path) -> None:
+def test_a_broken_checkpoint_is_refused(rows: Path, tmp_path: Path) -> None:
     run(trainer(rows, tmp_path))
-    with pytest.raises(OospecError, match=r"other rows, seed or recipe"):
-        trainer(rows, tmp_path, seed=9).resume()
     (tmp_path / "checkpoint.pt").write_bytes(b"half")
     with pytest.raises(OospecError, match=r"checkpoint.pt: cannot be read"):
         trainer(rows, tmp_path).resume()
@@ -103,8 +101,6 @@ def test_requests_that_are_too_long_are_counted(rows: Path, tmp_path: Path) -> N
     reports = run(Trainer(tiny.random_model("llama"), tiny.codec(), [*lines, long, long, long], options))
     assert reports[-1].left_out == 3 * RECIPE.epochs
     assert reports[-1].tokens > 0
-    with pytest.raises(OospecError, match="has an answer to train on within 400 tokens"):
-        Trainer(tiny.random_model("llama"), tiny.codec(), [long], options)
 
 
 def test_without_a_development_split_that_fits_the_last_adapter_is_kept(rows: Path, tmp_path: Path) -> None:
@@ -152,9 +148,3 @@ def test_a_budget_ends_the_schedule(rows: Path, tmp_path: Path, monkeypatch: pyt
     options = TrainOptions(RECIPE, 0, tmp_path, budget=2.0)
     made = Trainer(tiny.random_model("llama", std=0.2), tiny.codec(), read_training_rows([rows]), options)
     assert [report.step for report in made.run()] == [1, 2, 3, 3]  # of six: the clock is read once a step, 30 s apart
-
-
-def test_rows_without_a_training_split_are_refused(rows: Path, tmp_path: Path) -> None:
-    dev = [row for row in read_training_rows([rows]) if row.split == "dev"]
-    with pytest.raises(OospecError, match="split 'train'"):
-        Trainer(tiny.random_model("llama"), tiny.codec(), dev, TrainOptions(RECIPE, 0, tmp_path))
