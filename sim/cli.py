@@ -94,7 +94,7 @@ def study(**given: Any) -> int:
 @options.as_json
 def fidelity(trace: Path, against: tuple[Path, ...], as_json: bool) -> None:
     """Calibrate on half of a recorded trace's requests, predict the other half, and say how far off that is."""
-    from sim.fidelity import run_fidelity
+    from sim.fidelity.run import run_fidelity
 
     run_fidelity(trace, against, as_json=as_json)
 

@@ -46,23 +46,19 @@ class Costs:
 
     @cached_property
     def target_prefill(self) -> ForwardTimes:
-        samples = [s for s in self.recording.trace.timing.target_prefill if self._uses(s.request)]
-        return self._fit("target_prefill", ((s.tokens, 0, s.seconds) for s in samples))
+        return self._fit("target_prefill")
 
     @cached_property
     def target_verify(self) -> ForwardTimes:
-        samples = [s for s in self.recording.trace.timing.target_verify if self._uses(s.request)]
-        return self._fit("target_verify", ((s.tokens, s.context, s.seconds) for s in samples))
+        return self._fit("target_verify")
 
     @cached_property
     def sidecar_prefill(self) -> ForwardTimes:
-        samples = [s for s in self.recording.trace.timing.sidecar_prefill if self._uses(s.request)]
-        return self._fit("sidecar_prefill", ((s.tokens, 0, s.seconds) for s in samples))
+        return self._fit("sidecar_prefill")
 
     @cached_property
     def sidecar_step(self) -> ForwardTimes:
-        samples = [s for s in self.recording.trace.timing.sidecar_step if self._uses(s.request)]
-        return self._fit("sidecar_step", ((s.tokens, s.context, s.seconds) for s in samples))
+        return self._fit("sidecar_step")
 
     def prefill(self, request: str, tokens: int) -> float:
         """Seconds of the target's prefill: the request's own samples' median, else interpolated."""
@@ -118,8 +114,9 @@ class Costs:
     def _uses(self, request: str) -> bool:
         return self.only is None or request in self.only
 
-    def _fit(self, name: str, samples: Iterable[tuple[int, int, float]]) -> ForwardTimes:
-        columns = list(zip(*samples, strict=True))
-        if not columns:
+    def _fit(self, name: str) -> ForwardTimes:
+        samples = [sample for sample in getattr(self.recording.trace.timing, name) if self._uses(sample.request)]
+        if not samples:
             raise OospecError(f"{self.recording.source}: timing.{name}: empty; without samples nothing can be timed")
-        return fit(*columns)
+        contexts = [getattr(sample, "context", 0) for sample in samples]  # before a prefill there is nothing
+        return fit([sample.tokens for sample in samples], contexts, [sample.seconds for sample in samples])

@@ -1,4 +1,4 @@
-"""Devices in simulated time: a device of one's own, a queue for one device, and two models at once on one device."""
+"""Devices in simulated time: one forward after another, or two models at once on one device."""
 
 from __future__ import annotations
 
@@ -48,20 +48,8 @@ class Device(Protocol):
         ...
 
 
-class Alone:
-    """A device with one user, who never asks before the last forward has ended."""
-
-    def __init__(self, env: Clock, name: str) -> None:
-        self.name = name
-        self._env = env
-
-    def run(self, model: Model, after: int, ns: int) -> simpy.Event:
-        begin = self._env.ns + after
-        return Moment(self._env).come(after + ns, Rank.ENDS, (begin, begin + ns))
-
-
 class Serial:
-    """Forwards queue in the order in which they are asked for; one that was asked for is run."""
+    """Forwards queue in the order in which they are asked for; one that was asked for is run. A lone user never waits."""
 
     def __init__(self, env: Clock, name: str) -> None:
         self.name = name
@@ -158,8 +146,8 @@ _SHARED: dict[str, Callable[[Clock, str, Layout], Device]] = {
 def build(env: Clock, layout: Layout, targets: int, sidecars: int) -> Devices:
     """The devices of a layout; a device that only one model uses in this scenario is its own."""
     if layout.sharing == "alone" or not sidecars:
-        alone: list[Device] = [Alone(env, f"target {n}") for n in range(targets)]
-        pool: list[Device] = [Alone(env, f"sidecar {n}") for n in range(sidecars)]
+        alone: list[Device] = [Serial(env, f"target {n}") for n in range(targets)]
+        pool: list[Device] = [Serial(env, f"sidecar {n}") for n in range(sidecars)]
         return Devices(alone, [pool], [0] * targets)
     make = _SHARED[layout.sharing]
     both = [make(env, f"target+sidecar {n}", layout) for n in range(targets)]

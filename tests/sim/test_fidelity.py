@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from helpers.sim_traces import PLAIN, Made, observed, random_requests, request, retimed, trace
+from helpers.sim_command import found, told
+from helpers.sim_traces import PLAIN, Made, observed, observed_run, random_requests, request, retimed, trace
 from oospec_async.errors import OospecError
 from oospec_async.trace import Trace, write_trace
 from sim.costs.costs import Costs
 from sim.costs.recording import Recording
-from sim.fidelity import fidelity
+from sim.fidelity.questions import fidelity
 from sim.fidelity.times import recorded_prefills
 from sim.figures.simulator import Simulator
 from sim.scenario.interference import measure_interference
@@ -92,9 +90,7 @@ def colocated(target: float, sidecar: float, device: Made = SLOW) -> Trace:
     made = trace(random_requests(24, 5, device), device)
     text = f"shared-fair:target_slowdown={target},sidecar_slowdown={sidecar}"
     served = Simulator(Recording(made)).replay(scenario_of({"placement": text})).served
-    from helpers import sim_traces
-
-    runs = [sim_traces.observed_run(run, s) for run, s in zip(made.requests, served, strict=True)]
+    runs = [observed_run(run, s) for run, s in zip(made.requests, served, strict=True)]
     return made.model_copy(update={"requests": runs})
 
 
@@ -110,18 +106,5 @@ def test_interference_is_found_as_it_was_made(target: float, sidecar: float, dev
 def test_the_command_prints_tables_or_json(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     write_trace(seen(1).trace, path)
-    command = [
-        sys.executable,
-        "-c",
-        "from sim.entry import main; main()",
-        "fidelity",
-        str(path),
-        "--against",
-        str(path),
-    ]
-    for option in ([], ["--json"]):
-        done = subprocess.run([*command, *option], capture_output=True, text=True, check=True, timeout=120)
-        if option:
-            assert json.loads(done.stdout)["rounds_differ"] == 0
-        else:
-            assert "recorded rounds verify and commit what the profiles say" in done.stdout
+    assert found("fidelity", path, "--against", path)["rounds_differ"] == 0
+    assert "recorded rounds verify and commit what the profiles say" in told("fidelity", path, "--against", path)
