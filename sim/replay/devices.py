@@ -49,7 +49,7 @@ class Device(Protocol):
 
 
 class Serial:
-    """Forwards queue in the order in which they are asked for; one that was asked for is run. A lone user never waits."""
+    """Forwards queue in the order in which they are asked for; one that was asked for is run. One user never waits."""
 
     def __init__(self, env: Clock, name: str) -> None:
         self.name = name
