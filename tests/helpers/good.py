@@ -13,7 +13,7 @@ from oospec_async.request import parse_request
 from oospec_async.training.data.rows import rows_file
 from oospec_async.training.fit.adapter import adapted, save_adapter
 from oospec_async.training.fit.recipe import Recipe
-from oospec_async.training.teach.reply import asked
+from oospec_async.training.teach.teacher import asked
 
 REQUEST = asking("Paris", function("weather", "city", required=("city",)), gold=[call("weather", city="Paris")])
 DIGEST = asked(parse_request(REQUEST, ""))

@@ -18,8 +18,8 @@ from helpers.training import asking, call, function, read_back, write_rows
 from oospec_async.errors import OospecError
 from oospec_async.request import Request, parse_request
 from oospec_async.training.teach.endpoint import Endpoint
-from oospec_async.training.teach.reply import Reply, asked
 from oospec_async.training.teach.teach import TeachOptions, opened, teach
+from oospec_async.training.teach.teacher import Reply, asked
 
 ROWS = [asking(text, function("water", "litres"), gold=[]) for text in "abcd"]
 

@@ -28,7 +28,7 @@ from oospec_async.training.data.training_rows import Kind, Taught
 from oospec_async.training.notes import Notes
 from oospec_async.training.records import Answered, Call, Object, Record
 from oospec_async.training.stage import check_output, progress, read_lines, read_records, write_output
-from oospec_async.training.teach.reply import Key, key_of
+from oospec_async.training.teach.teacher import Key, key_of
 
 
 def valid(calls: Json, request: Request, gold: Sequence[Call] | None) -> list[Call] | None:

@@ -9,7 +9,7 @@ from oospec_async.hints import CallHint
 from oospec_async.request import Request
 from oospec_async.training.records import Call, Object, Record
 from oospec_async.training.stage import read_records
-from oospec_async.training.teach.reply import REFUSED, Key
+from oospec_async.training.teach.teacher import REFUSED, Key
 
 
 class _Guess(Call):

@@ -15,7 +15,7 @@ from oospec_async.sidecar.shipped_adapters import SHIPPED, find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.records import Object
 from oospec_async.training.stage import Growing, check_output, read_asked
-from oospec_async.training.teach.reply import asked, unanswered
+from oospec_async.training.teach.teacher import asked, unanswered
 from oospec_async.weights.adapters import describe_adapter
 from oospec_async.weights.fetch import resolve
 from oospec_async.weights.load import check_device

@@ -16,7 +16,7 @@ from oospec_async.training.judge.answers import read_guesses, read_said
 from oospec_async.training.judge.score import Expected, Score, exactly, judge
 from oospec_async.training.records import Answered, Object, Row
 from oospec_async.training.stage import read_lines
-from oospec_async.training.teach.reply import key_of
+from oospec_async.training.teach.teacher import key_of
 
 
 class _Answered(Answered):

@@ -24,7 +24,7 @@ from oospec_async.request import Request
 from oospec_async.trace import Profile
 from oospec_async.training.judge.answers import read_guesses, read_said
 from oospec_async.training.stage import progress, read_asked
-from oospec_async.training.teach.reply import key_of
+from oospec_async.training.teach.teacher import key_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Json, Request
 from oospec_async.toolcall import parse_calls
 from oospec_async.training.records import Object
-from oospec_async.training.teach.reply import Reply
+from oospec_async.training.teach.teacher import Reply
 
 _SECONDS = 600.0  # a request that takes longer has failed
 

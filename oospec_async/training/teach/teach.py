@@ -18,7 +18,7 @@ from oospec_async.runtime.engine import Engine
 from oospec_async.training.records import Object
 from oospec_async.training.stage import Growing, check_output, read_asked
 from oospec_async.training.teach.endpoint import Endpoint
-from oospec_async.training.teach.reply import REFUSED, Reply, Teacher, asked, unanswered
+from oospec_async.training.teach.teacher import REFUSED, Reply, Teacher, asked, unanswered
 
 
 @dataclass(frozen=True)

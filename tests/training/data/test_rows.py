@@ -18,7 +18,7 @@ from oospec_async.training.data.rows import questions, rows_file, valid
 from oospec_async.training.data.splits import common_split, split_of
 from oospec_async.training.notes import Notes
 from oospec_async.training.records import Call
-from oospec_async.training.teach.reply import asked
+from oospec_async.training.teach.teacher import asked
 
 WATER, MOW = names_in("train", 2)
 (HELD,), (DEV,) = names_in("heldout", 1), names_in("dev", 1)

@@ -18,7 +18,6 @@ from helpers.training import SEAL, asking, function, read_back, seal_tools, writ
 from oospec_async.errors import OospecError
 from oospec_async.files.journal import Journal
 from oospec_async.training.data.decontaminate import Evaluation
-from oospec_async.training.data.writing.drawing import Drawing, Message, mentions
 from oospec_async.training.data.writing.phrases import Phrases
 from oospec_async.training.data.writing.seal_pool import read_pool
 from oospec_async.training.data.writing.synthesise import (
@@ -29,6 +28,7 @@ from oospec_async.training.data.writing.synthesise import (
     synthesise,
     write_batches,
 )
+from oospec_async.training.data.writing.tasks import Drawing, Message, mentions
 from oospec_async.training.data.writing.widen import EXTRAS
 from oospec_async.training.stage import Growing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import re
 import warnings
@@ -45,29 +46,30 @@ def python_calls(text: str) -> tuple[list[Call], bool]:
     body = text.strip()
     bracketed = body.startswith("[") and body.endswith("]")
     tree = _parsed(body if bracketed else f"[{body}]")
-    if isinstance(tree, ast.List) and tree.elts and all(isinstance(element, ast.Call) for element in tree.elts):
-        calls = [_call(element) for element in tree.elts if isinstance(element, ast.Call)]
-        if all(call is not None for call, _ in calls):
-            return [call for call, _ in calls if call is not None], not bracketed or any(fixed for _, fixed in calls)
+    if isinstance(tree, ast.List) and tree.elts:
+        with contextlib.suppress(Unreadable):
+            calls = [_call(element) for element in tree.elts]
+            return [call for call, _ in calls], not bracketed or any(repaired for _, repaired in calls)
     match = _CALL.fullmatch(body[1:-1] if bracketed else body)
     if match is None:
         raise Unreadable(text)
     return [Call(name=match[1], arguments=dict(_pairs(match[2])))], True
 
 
-def _call(node: ast.Call) -> tuple[Call | None, bool]:
+def _call(node: ast.expr) -> tuple[Call, bool]:
+    """A call with keywords alone, and whether a value of it is no literal: it is kept as text. Raises Unreadable."""
+    if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, ast.Name | ast.Attribute):
+        raise Unreadable
     arguments: Object = {}
-    fixed = False
+    repaired = False
     for keyword in node.keywords:
+        if keyword.arg is None:
+            raise Unreadable
         value = _as_json(keyword.value)
         if value is None and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
-            value, fixed = ast.unparse(keyword.value), True
-        if keyword.arg is None:
-            return None, fixed
+            value, repaired = ast.unparse(keyword.value), True
         arguments[keyword.arg] = value
-    if node.args or not isinstance(node.func, ast.Name | ast.Attribute):
-        return None, fixed
-    return Call(name=ast.unparse(node.func), arguments=arguments), fixed
+    return Call(name=ast.unparse(node.func), arguments=arguments), repaired
 
 
 def _pairs(text: str) -> Iterator[tuple[str, Json]]:

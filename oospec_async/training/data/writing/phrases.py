@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from oospec_async.request import Json
-from oospec_async.training.data.writing.drawing import Message
+from oospec_async.training.data.writing.tasks import Message
 
 _WHOLE = (
     "{Do}{with_}.", "{Do}{with_}", "Please {do}{with_}.", "Can you {do}{with_}?", "Could you {do}{with_}?",

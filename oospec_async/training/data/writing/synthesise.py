@@ -15,9 +15,9 @@ from oospec_async.errors import OospecError
 from oospec_async.files.journal import Journal
 from oospec_async.request import Json
 from oospec_async.training.data.sources import read_evaluation
-from oospec_async.training.data.writing.drawing import Drawing, Message, Task, mentions
 from oospec_async.training.data.writing.phrases import Phrases
 from oospec_async.training.data.writing.seal_pool import pool_files, read_pool
+from oospec_async.training.data.writing.tasks import Drawing, Message, Task, mentions
 from oospec_async.training.records import Object
 from oospec_async.training.stage import Growing, check_output
 

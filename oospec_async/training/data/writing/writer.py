@@ -13,7 +13,7 @@ import transformers
 from oospec_async.target.cache import cache_argument
 from oospec_async.target.codec import TokenizerCodec
 from oospec_async.target.greedy import end_tokens
-from oospec_async.training.data.writing.drawing import Message
+from oospec_async.training.data.writing.tasks import Message
 
 _LONGEST = 64  # tokens of a message
 SAMPLING: Mapping[str, Any] = {"do_sample": True, "temperature": 0.7, "top_p": 0.9, "top_k": 20}
