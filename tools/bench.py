@@ -34,17 +34,17 @@ from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
 from oospec_async.request import read_requests as read_request_file
 from oospec_async.runtime.config import EngineConfig
-from tools.benchmark.figures import summarise
 from tools.benchmark.machine import fingerprint
-from tools.benchmark.matrix import matrix, table
-from tools.benchmark.measure import measure
 from tools.benchmark.methods import METHODS
 from tools.benchmark.options import Options, short_name
-from tools.benchmark.picture import draw
 from tools.benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
+from tools.benchmark.report.figures import summarise
+from tools.benchmark.report.matrix import matrix, table
+from tools.benchmark.report.picture import draw
+from tools.benchmark.report.summary import Summary
+from tools.benchmark.report.table import json_of, show
 from tools.benchmark.rows import Header, read_rows
-from tools.benchmark.summary import Summary
-from tools.benchmark.table import json_of, show
+from tools.benchmark.session import measure
 
 
 def read_all(
@@ -124,7 +124,6 @@ def _methods() -> str:
 @engine_options
 @click.option("--assistant", "assistants", multiple=True, help="A model for generate+assistant; can be given again.")
 @click.option("--rows", default="bench.rows.jsonl", show_default=True, type=click.Path(path_type=Path, writable=True))
-@click.option("--record", type=PATH, metavar="TRACE.json", help="A trace of run 0.")
 @_output_options
 def run(
     requests: tuple[Path, ...],
@@ -135,7 +134,6 @@ def run(
     config: EngineConfig,
     assistants: tuple[str, ...],
     rows: Path,
-    record: Path | None,
     as_json: bool,
     picture: Path | None,
 ) -> int:
@@ -144,7 +142,7 @@ def run(
     Exit code 1 if a row is an error, or in float32 an output differs from generate's. The same command goes on with
     a run that was stopped.
     """
-    check_outputs(requests, {"--rows": rows, "--record": record, "--picture": picture})
+    check_outputs(requests, {"--rows": rows, "--picture": picture})
     if picture is not None:
         check_picture(picture, "--picture")
     asked, categories = read_all(requests, limit, max_new_tokens)
@@ -165,19 +163,16 @@ def run(
     plans = plan(methods, common) if methods is not None else default_plan(common)
     if common.draft_model is not None and not any(each.entry.needs_draft_model for each in plans):
         raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it; add one")
-    if record is not None and not any(each.traced for each in plans):
-        raise OospecError("--record: no method here is the engine's own, such as oospec; add one, or leave it out")
     header = Header(
         fingerprint=fingerprint(common, plans, asked),
         methods=[each.name for each in plans],
         runs=runs,
         categories=categories,
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        recorded=record is not None,
     )
     err = Console(stderr=True)
     try:
-        measure(common, plans, asked, header, rows, record, err)
+        measure(common, plans, asked, header, rows, err)
     except KeyboardInterrupt:
         if rows.exists():
             note(err, f"{rows}: holds the rows so far; the same command goes on from there")

@@ -37,7 +37,7 @@ from oospec_async.training.notes import Notes
 from oospec_async.training.records import Call, Record
 from oospec_async.training.row_files import read_rows
 from oospec_async.weights.load import load_tokenizer
-from tools.gpu_checks.base import FULL, Shape
+from tools.model_shapes import SHAPES
 from tools.trace_models import times
 from tools.trace_models.guess import Guess, corrupted, exact
 from tools.trace_models.labels import Modelled, provenance
@@ -48,11 +48,6 @@ from tools.trace_models.waves import Waves
 METHOD = "oospec"
 CATEGORIES = ("simple_python", "multiple", "parallel")
 LONGEST = 512  # output tokens
-_UNCHECKED = (  # too large, or too close to another, for the GPU check's list
-    Shape("Qwen3-8B", 36, 4096, 12288, 32, 8, 128, 151936, False),
-    Shape("Qwen3-32B", 64, 5120, 25600, 64, 8, 128, 151936, False),
-)
-SHAPES: dict[str, Shape] = {shape.name: shape for shape in (*FULL.shapes, *_UNCHECKED)}
 SIDECAR = SHAPES["Qwen3-0.6B"]
 
 

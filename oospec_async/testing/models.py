@@ -114,7 +114,8 @@ def random_model(
     own = {"vocab_size": len(tokenizer()) + PADDING, "max_position_embeddings": context, "initializer_range": std}
     config = config_class(**(_SIZES | extra | own | sizes))
     config._attn_implementation = "sdpa"
-    with _default_dtype(dtype), torch.random.fork_rng([device] if device != "cpu" else []), torch.device(device):
+    kept = [device] if device.startswith("cuda") else []
+    with _default_dtype(dtype), torch.random.fork_rng(kept), torch.device(device):
         torch.manual_seed(seed)
         return model_class(config).eval()
 

@@ -1,15 +1,11 @@
-"""The benchmark's modules, and rows files with known numbers."""
+"""Rows files of the benchmark with known numbers."""
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
-
-def module(name: str) -> Any:
-    """A module of the benchmark: ``rows`` is ``tools.benchmark.rows``; without a name the command."""
-    return importlib.import_module(f"tools.benchmark.{name}" if name else "tools.bench")
+from tools.benchmark.rows import Header, Measured, Row
 
 
 def fingerprint(**more: Any) -> dict[str, Any]:
@@ -24,25 +20,24 @@ def fingerprint(**more: Any) -> dict[str, Any]:
 def header(methods: list[str], categories: dict[str, str], runs: int = 1, **more: Any) -> Any:
     """``categories``: of each request."""
     found = fingerprint(**more)
-    return module("rows").Header(
+    return Header(
         fingerprint=found, methods=methods, runs=runs, categories=categories, date="2026-01-02T03:04:05+00:00"
     )
 
 
 def row(run: int, request: str, method: str, **measured: Any) -> Any:
     """A row whose times are given in seconds: ``total``, ``first``, ``prefill``, ``decode``, ``host``."""
-    rows = module("rows")
     times = {f"{name}_seconds": measured.pop(key) for key, name in _TIMES.items() if key in measured}
     values = {"tokens": [1, 2, 3], "rounds": 2, "first_token_seconds": 0, "prefill_seconds": 0, **times, **measured}
     values.setdefault("decode_seconds", values["total_seconds"])
-    return rows.Row(run=run, request=request, method=method, measured=rows.Measured.model_validate(values))
+    return Row(run=run, request=request, method=method, measured=Measured.model_validate(values))
 
 
 _TIMES = {"total": "total", "first": "first_token", "prefill": "prefill", "decode": "decode", "host": "host"}
 
 
 def failed(run: int, request: str, method: str, error: str = "no") -> Any:
-    return module("rows").Row(run=run, request=request, method=method, error=error)
+    return Row(run=run, request=request, method=method, error=error)
 
 
 def write(path: Path, head: Any, *rows: Any) -> Path:

@@ -1,4 +1,4 @@
-"""The whole benchmark on tiny models: killed in the middle, gone on with, and its rows, history and trace."""
+"""The whole benchmark on tiny models: killed in the middle, gone on with, and its rows and history."""
 
 from __future__ import annotations
 
@@ -18,27 +18,30 @@ from typing import Any
 import psutil
 import pytest
 
-from helpers import bench, tiny
+from helpers import tiny
 from helpers.command import model_folder
 from helpers.processes import wait_for_end
 from helpers.training import read_back
 from oospec_async import Engine, EngineConfig
 from oospec_async.request import Request
-from oospec_async.trace import check_trace, read_trace
+from tools import bench as command
+from tools.benchmark import process, session
+from tools.benchmark.plan import request_order
 
-command: Any = bench.module("")
-order: Any = bench.module("order")
-
-METHODS = ("generate", "ar", "toolspec", "oospec", "oospec@perfect", "oospec@never")
+METHODS = ("generate", "ar", "toolspec", "toolspec/cold", "oospec", "oospec@perfect", "oospec@never")
 QUESTIONS = ("What is the weather in Paris?", "Where is my order?", "What time is it?")
 STOP_AFTER = 2 * len(METHODS) + 4  # rows: in the third request of run 0
 
-# The main process tells of its workers, and waits to be killed after so many rows.
+# The main process tells of its workers, and waits to be killed after so many rows. A budget curve by which every draft
+# pays makes what is drafted the same on any machine.
 STOPPING = f"""
 import sys
 from tools import bench
-from tools.benchmark import process, rows
-opened, add = process.WorkerProcess.opened, rows.RowsFile.add
+from tools.benchmark import process, rows, session
+begin, opened, add = session._open, process.WorkerProcess.opened, rows.RowsFile.add
+def beginning(options, plans, history, curves, *more):
+    curves["main"] = [(1, 0.01), (64, 0.01)]
+    return begin(options, plans, history, curves, *more)
 def telling(self):
     found = opened(self)
     print("worker", self.pid, flush=True)
@@ -48,7 +51,7 @@ def stopping(self, row):
     if len(self.rows) == {STOP_AFTER}:
         print("stopped", flush=True)
         sys.stdin.readline()
-process.WorkerProcess.opened, rows.RowsFile.add = telling, stopping
+session._open, process.WorkerProcess.opened, rows.RowsFile.add = beginning, telling, stopping
 bench.main(sys.argv[1:])
 """
 
@@ -73,8 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def requests(folder: Path) -> list[Request]:
-    found: list[Request] = command.read_all([folder / "requests_of_it.jsonl"], None, None)[0]
-    return found
+    return command.read_all([folder / "requests_of_it.jsonl"], None, None)[0]
 
 
 def children(pid: int) -> list[int]:
@@ -84,8 +86,8 @@ def children(pid: int) -> list[int]:
 @pytest.fixture(scope="module")
 def finished(folder: Path) -> Path:
     """The rows of a benchmark that was killed in its first run, its last line cut off, and gone on with."""
-    rows, trace = folder / "rows.jsonl", folder / "trace.json"
-    more = ("--rows", str(rows), "--record", str(trace))
+    rows = folder / "rows.jsonl"
+    more = ("--rows", str(rows))
     process = subprocess.Popen(
         [sys.executable, "-c", STOPPING, *arguments(folder, *more)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -144,7 +146,9 @@ def test_times_and_hints_are_told(finished: Path) -> None:
 def effort(path: Path, method: str) -> dict[tuple[int, str], tuple[int, int]]:
     """Rounds and drafted tokens of a method's rows, by run and request."""
     rows = [row for row in read_back(path)[1:] if row["method"] == method]
-    return {(row["run"], row["request"]): (row["measured"]["rounds"], row["measured"]["drafted"]) for row in rows}
+    return {
+        (row["run"], row["request"]): (row["measured"]["rounds"], row["measured"].get("drafted", 0)) for row in rows
+    }
 
 
 def effort_of_an_engine(path: Path, folder: Path, *, cold: bool = False) -> dict[tuple[int, str], tuple[int, int]]:
@@ -161,7 +165,7 @@ def effort_of_an_engine(path: Path, folder: Path, *, cold: bool = False) -> dict
             engine = Engine(replace(opened.parts, curve=measured))
             for run in (0, 1):
                 engine.forget()
-                for request in order.request_order(requests(folder), run):
+                for request in request_order(requests(folder), run):
                     if cold:
                         engine.forget()
                     metrics = (await engine.generate(request)).metrics
@@ -176,37 +180,23 @@ def test_what_a_method_has_learned_is_there_after_the_stop(finished: Path, folde
     assert effort(finished, "toolspec") == effort_of_an_engine(finished, folder)
 
 
-def test_a_cold_method_knows_of_no_other_request(finished: Path, folder: Path, tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    assert command.main(arguments(folder, "--rows", str(rows), methods=("toolspec/cold",))) == 0
-    cold = effort_of_an_engine(rows, folder, cold=True)
-    assert effort(rows, "toolspec/cold") == cold
-    assert cold != effort_of_an_engine(rows, folder)
-
-
-def test_the_trace_of_the_first_run_is_whole(finished: Path, folder: Path) -> None:
-    assert check_trace(folder / "trace.json") == []
-    trace = read_trace(folder / "trace.json")
-    served = {(each.request, each.method) for each in trace.requests}
-    assert served == {(f"tiny_{n}", method) for n in range(3) for method in ("ar", "toolspec", "oospec")}
-    assert all(each.rounds and each.profiles for each in trace.requests)
-    arrivals = [each.arrival for each in trace.requests]
-    assert arrivals == sorted(arrivals)
-    assert "tools/bench.py --record" in trace.provenance.parts["outputs"].how
+def test_a_cold_method_knows_of_no_other_request(finished: Path, folder: Path) -> None:
+    cold = effort(finished, "toolspec/cold")
+    assert cold == effort_of_an_engine(finished, folder, cold=True)
+    assert cold != effort(finished, "toolspec")
 
 
 def test_a_finished_benchmark_is_only_summed_up(
     finished: Path, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = finished.read_bytes()
-    monkeypatch.setattr(bench.module("process"), "WorkerProcess", None)
-    more = ("--rows", str(finished), "--record", str(folder / "again.json"), "--json")
+    monkeypatch.setattr(session, "WorkerProcess", None)
+    more = ("--rows", str(finished), "--json")
     assert command.main(arguments(folder, *more)) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["runs"], found["requests"], found["reference"]) == (2, 3, "generate")
     assert list(found["methods"]) == list(METHODS)
     assert finished.read_bytes() == before
-    assert (folder / "again.json").read_bytes() == (folder / "trace.json").read_bytes()
 
 
 def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
@@ -215,7 +205,7 @@ def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
     rows, state = tmp_path / "rows.jsonl", finished.with_name(f"{finished.name}.state")
     shutil.copy(finished, rows)
     shutil.copytree(state, tmp_path / "rows.jsonl.state")
-    more = ("--rows", str(rows), "--record", str(tmp_path / "trace.json"), "--json", "--runs")
+    more = ("--rows", str(rows), "--json", "--runs")
     assert command.main(arguments(folder, *more, "3")) == 0
     assert json.loads(capsys.readouterr().out)["runs"] == 3
     (head, *before), (new_head, *after) = read_back(finished), read_back(rows)
@@ -224,19 +214,6 @@ def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
     assert Counter(row["run"] for row in after) == dict.fromkeys(range(3), len(QUESTIONS) * len(METHODS))
     assert command.main(arguments(folder, *more, "1")) == 2
     assert "--runs 1: " in capsys.readouterr().err
-
-
-def test_parts_of_the_trace_that_are_lost_are_told_before_the_work_goes_on(
-    finished: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("\n".join(finished.read_text().splitlines()[:-1]) + "\n")
-    before = rows.read_bytes()
-    monkeypatch.setattr(bench.module("process"), "WorkerProcess", None)
-    assert command.main(arguments(folder, "--rows", str(rows), "--record", str(tmp_path / "trace.json"))) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "'tiny_0' by ar was measured without it; name another --rows" in line
-    assert rows.read_bytes() == before
 
 
 def test_what_lies_where_the_history_goes_is_named(
@@ -251,12 +228,10 @@ def test_what_lies_where_the_history_goes_is_named(
 
 
 def test_other_requests_are_refused(finished: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    more = ("--rows", str(finished), "--record", str(folder / "other.json"), "--max-new-tokens", "5")
+    more = ("--rows", str(finished), "--max-new-tokens", "5")
     assert command.main(arguments(folder, *more)) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "holds something else than rows of this benchmark: fingerprint.requests was" in line
-    assert command.main(arguments(folder, "--rows", str(finished))) == 2
-    assert "recorded was true and is false" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two cores are joined")
@@ -264,7 +239,7 @@ def test_both_cores_and_a_reused_prompt_give_the_same_ids(
     finished: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = sorted(os.sched_getaffinity(0))[:2]
-    process, rows, cores = bench.module("process"), tmp_path / "rows.jsonl", []
+    rows, cores = tmp_path / "rows.jsonl", []
     opened = process.WorkerProcess.opened
 
     def looking(worker: Any) -> Any:
@@ -281,5 +256,5 @@ def test_both_cores_and_a_reused_prompt_give_the_same_ids(
     assert len(found) == 2 * len(QUESTIONS)
     for row in found:
         assert row["measured"]["tokens"] == truth[row["request"]]
-        is_first = order.request_order(requests(folder), row["run"])[0].id == row["request"]
+        is_first = request_order(requests(folder), row["run"])[0].id == row["request"]
         assert ("reused_tokens" in row["measured"]) is not is_first

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from helpers import bench
-
-command: Any = bench.module("")
+from tools import bench as command
 
 
 @pytest.mark.parametrize(
@@ -33,10 +31,6 @@ command: Any = bench.module("")
         (["matrix", "{rows}", "{tmp}/../{tmp_name}/rows.jsonl"], "is named twice; a mean counts a file once"),
         (["run", "{requests}", "--rows", "/nowhere/x"], "--rows /nowhere/x: there is no folder"),
         (["run", "{requests}", "--methods", "fast", "--devices", "cpu"], "method 'fast': 'fast' is neither"),
-        (
-            ["run", "{requests}", "--methods", "generate", "--devices", "cpu", "--record", "{tmp}/t"],
-            "--record: no method",
-        ),
         (["run", "{requests}", "{again}"], "id 'a' is in another of these files too"),
         (
             ["run", "{requests}", "--methods", "ar", "--devices", "cpu", "--target", "/nowhere"],

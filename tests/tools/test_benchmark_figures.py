@@ -13,11 +13,9 @@ from plotly import graph_objects
 
 from helpers import bench
 from oospec_async.errors import OospecError
-
-figures: Any = bench.module("figures")
-rows: Any = bench.module("rows")
-picture: Any = bench.module("picture")
-command: Any = bench.module("")
+from tools import bench as command
+from tools.benchmark import rows
+from tools.benchmark.report import figures, picture
 
 REQUESTS = {"q_1": "q", "p_1": "p"}
 TOKENS = list(range(13))
@@ -247,3 +245,10 @@ def test_the_picture_shows_what_the_table_says(summary: Any) -> None:
         assert f" {method.times['total_seconds'].median / summary.requests:.2f} s" in said
     assert drawn["layout"]["yaxis"]["ticktext"] == list(summary.methods)
     assert picture.figure(summary) == drawn
+
+
+def test_rows_of_an_earlier_version_still_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two requests by tiny models, measured and summed up by the version that had ``--record``."""
+    here = Path(__file__).parent
+    assert command.main(["report", str(here / "earlier.rows.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((here / "earlier.summary.json").read_text())

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from helpers import bench
-
-command: Any = bench.module("")
+from tools import bench as command
 
 # By file: target, and by method (total, decode) seconds of its one request.
 FILES: dict[str, tuple[str, dict[str, tuple[float, float]]]] = {

@@ -10,15 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import bench
 from oospec_async import devices
 from oospec_async.errors import OospecError
 from oospec_async.request import Message, Request
-
-plan: Any = bench.module("plan")
-order: Any = bench.module("order")
-bounds: Any = bench.module("methods.bounds")
-Options: Any = bench.module("options").Options
+from tools.benchmark import plan
+from tools.benchmark.methods import bounds
+from tools.benchmark.options import Options
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +38,6 @@ def test_what_shares_a_process_and_what_does_not() -> None:
     assert (by_name["ar/both"].devices, by_name["ar/both"].cores) == ("cpu", (1, 3))
     assert by_name["toolspec/reuse/both"].reuse
     assert by_name["oospec/reuse"].entry.needs_sidecar
-    assert [each.name for each in plans if each.traced] == ["ar", "schema+hint"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +78,7 @@ def test_default_methods_are_those_that_the_devices_allow() -> None:
 
 @given(st.integers(2, 11), st.integers(0, 100))
 def test_every_method_follows_every_other_one_equally_often(count: int, start: int) -> None:
-    turns = [order.balanced(list(range(count)), turn) for turn in range(start, start + 2 * count)]
+    turns = [plan.balanced(list(range(count)), turn) for turn in range(start, start + 2 * count)]
     assert all(sorted(turn) == list(range(count)) for turn in turns)
     pairs = Counter(pair for turn in turns for pair in pairwise(turn))
     assert set(pairs.values()) == {2}
@@ -94,14 +90,14 @@ def test_every_method_follows_every_other_one_equally_often(count: int, start: i
 @given(st.integers(0, 40))
 def test_a_perfect_hint_has_its_output_before_it(turn: int) -> None:
     plans = plan.plan(["generate", "oospec@perfect", "ar", "pld"], options())
-    names = [each.name for each in order.method_order(plans, turn, first_run=True)]
+    names = [each.name for each in plan.method_order(plans, turn, first_run=True)]
     assert names.index("ar") < names.index("oospec@perfect")
     assert sorted(names) == ["ar", "generate", "oospec@perfect", "pld"]
 
 
 def test_requests_are_shuffled_by_the_number_of_the_run() -> None:
     asked = [Request(messages=(Message(role="user", content="x"),), id=str(n)) for n in range(9)]
-    orders = [[request.id for request in order.request_order(asked, run)] for run in (0, 1, 1, 2)]
+    orders = [[request.id for request in plan.request_order(asked, run)] for run in (0, 1, 1, 2)]
     assert orders[0] == [str(n) for n in range(9)]
     assert orders[1] == orders[2]
     assert len({tuple(each) for each in orders}) == 3

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 from helpers import bench
-from helpers.disk import full_after
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.dialects.dialect import NAMED
 from oospec_async.errors import OospecError
-
-rows: Any = bench.module("rows")
-fragments: Any = bench.module("fragments")
-history: Any = bench.module("history")
+from tools.benchmark import history, rows
 
 HEAD = bench.header(["ar", "pld"], {"a_1": "a", "a_2": "a"})
 ROW = bench.row(0, "a_1", "ar", total=2.0)
@@ -43,17 +39,6 @@ def test_what_is_added_is_read_again(tmp_path: Path) -> None:
     contents = rows.read_rows(path)
     assert contents.header == HEAD
     assert list(contents.rows.values()) == added
-
-
-def test_a_last_line_that_was_cut_off_is_dropped_and_written_over(tmp_path: Path) -> None:
-    path = bench.write(tmp_path / "rows.jsonl", HEAD, ROW)
-    whole = path.read_text()
-    path.write_text(whole + '{"run":0,"request":"a_1","met')
-    assert list(rows.read_rows(path).rows) == [(0, "a_1", "ar")]
-    with rows.RowsFile(path, HEAD) as file:
-        assert path.read_text() == whole
-        file.add(bench.row(0, "a_1", "pld", total=1.0))
-    assert list(rows.read_rows(path).rows) == [(0, "a_1", "ar"), (0, "a_1", "pld")]
 
 
 @pytest.mark.parametrize(
@@ -145,8 +130,6 @@ def test_more_runs_can_be_asked_for_later_and_fewer_only_down_to_those_begun(tmp
     with rows.RowsFile(path, header(3)) as file:
         assert (file.header, list(file.rows)) == (header(3), [ROW.key])
         file.add(bench.row(1, "a_1", "ar", total=1.0))
-        with pytest.raises(OospecError, match="another process is writing it"):
-            rows.RowsFile(path, header(3))
     assert rows.read_rows(path).header == header(3)
     with rows.RowsFile(path, header(2)):
         pass
@@ -155,29 +138,6 @@ def test_more_runs_can_be_asked_for_later_and_fewer_only_down_to_those_begun(tmp
         rows.RowsFile(path, header(1))
     assert path.read_bytes() == before
     assert list(rows.read_rows(path).rows) == [ROW.key, (1, "a_1", "ar")]
-
-
-def test_a_full_disk_is_one_line_and_leaves_whole_lines(tmp_path: Path) -> None:
-    """Nothing of what failed is written, or fails again, when the files are closed."""
-    path, parts = tmp_path / "rows.jsonl", fragments.Fragments(tmp_path / "trace.jsonl")
-    with rows.RowsFile(path, HEAD) as file, full_after(path.stat().st_size + 50):
-        with pytest.raises(OospecError, match=r"^--rows .*rows.jsonl: cannot be written: File too large"):
-            file.add(ROW)
-        with pytest.raises(OospecError, match=r"^--record .*trace.jsonl: cannot be written: File too large"):
-            parts.add("a_1", "ar", {"x": "y" * 9000})
-    parts.close()
-    assert path.read_text() == f"{HEAD.model_dump_json()}\n"
-    assert (tmp_path / "trace.jsonl").read_text() == ""
-    with rows.RowsFile(path, HEAD) as file:
-        file.add(ROW)
-    assert list(rows.read_rows(path).rows) == [ROW.key]
-
-
-def test_only_one_process_writes_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    with rows.RowsFile(path, HEAD), pytest.raises(OospecError, match="another process is writing it"):
-        rows.RowsFile(path, HEAD)
-    rows.RowsFile(path, HEAD).__exit__(None, None, None)
 
 
 def test_a_history_is_found_again_for_its_place_and_no_other(tmp_path: Path) -> None:
@@ -221,12 +181,6 @@ def test_a_damaged_history_is_named(damage: bytes, tmp_path: Path) -> None:
         kept.load("ar", 0, 1)
 
 
-def test_what_cannot_be_written_beside_the_rows_is_named(tmp_path: Path) -> None:
-    (tmp_path / "trace.jsonl").mkdir()
-    with pytest.raises(OospecError, match=r"trace.jsonl: Is a directory; remove it, or name another --rows"):
-        fragments.Fragments(tmp_path / "trace.jsonl").clear()
-
-
 def test_all_that_methods_learn_can_be_loaded(tmp_path: Path) -> None:
     memory, dialect = Memory(), NAMED["fenced"]
     memory.learn([1, 2, 3], np.ones(4, dtype=np.float32), Recollection(successors={1: [2, 3]}), dialect)
@@ -238,17 +192,3 @@ def test_all_that_methods_learn_can_be_loaded(tmp_path: Path) -> None:
     assert [entry.tokens for entry in found.entries] == [(4,), (1, 2, 3)]
     assert (found.dialects, found.earlier_successors) == (expected.dialects, expected.earlier_successors)
     assert np.array_equal(found.entries[1].state, expected.entries[1].state)
-
-
-def test_parts_of_a_trace_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "trace.jsonl"
-    path.write_text('{"request": "a_1", "method": "ar", "trace": {}}\n{"half')
-    with pytest.raises(OospecError, match=r"trace.jsonl:1: no part of a trace"):
-        fragments.Fragments(path).read()
-    path.write_text(f'{{"request": {"[" * 100_000}\n')
-    with pytest.raises(OospecError, match=r"trace.jsonl:1: no part of a trace"):
-        fragments.Fragments(path).read()
-    with pytest.raises(OospecError, match="'a_1' by ar was measured without it"):
-        fragments.join([ROW], {})
-    with pytest.raises(OospecError, match="there is no trace to write"):
-        fragments.join([bench.failed(0, "a_1", "ar")], {})

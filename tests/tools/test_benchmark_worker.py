@@ -2,50 +2,67 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from helpers import bench
 from helpers.processes import wait_for_end
 from oospec_async import OospecError
+from tools.benchmark import process
+from tools.benchmark.options import Options
+from tools.benchmark.process import Jobs, Say, Spec, WorkerProcess
 
 
-def worker_of(code: str, tmp_path: Path, told: list[str]) -> Any:
-    """A WorkerProcess whose process is this Python; ``read`` gives it the next line of its stdin."""
-    spec = bench.module("worker").Spec(
-        name="main", methods={"ar": "ar"}, options={"devices": "cpu"}, sidecar=False, drafter=False, cores=(),
-        reuse=False, curve=None, history=tmp_path,
-    )  # fmt: skip
-    body = f"import sys\ndef read(): return sys.stdin.readline()\ndef say(text): print(text, flush=True)\n{code}"
-    command_ = (sys.executable, "-c", body)
-    return bench.module("process").WorkerProcess(spec, told.append, tmp_path / "log", command=command_)
+async def cannot_open(spec: Spec, jobs: Jobs, say: Say) -> None:
+    say("note", "loading")
+    raise OospecError("x: lacks y")
+
+
+async def has_a_fault(spec: Spec, jobs: Jobs, say: Say) -> None:
+    raise KeyError("x")
+
+
+async def dies(spec: Spec, jobs: Jobs, say: Say) -> None:
+    say("answer", "open")
+    await anext(jobs)
+    os._exit(3)
+
+
+async def hangs(spec: Spec, jobs: Jobs, say: Say) -> None:
+    say("answer", "open")
+    while True:
+        signal.pause()  # the whole process, and the thread that sees the end of the pipe
+
+
+def worker_of(work: process.Work, tmp_path: Path, told: list[str]) -> WorkerProcess:
+    spec = Spec("main", {"ar": "ar"}, Options(devices="cpu"), False, False, (), False, None, tmp_path)
+    return WorkerProcess(work, spec, told.append, tmp_path / "log")
 
 
 def test_a_worker_that_cannot_open_or_dies_is_told_in_one_line(tmp_path: Path) -> None:
     told: list[str] = []
-    with worker_of("""read(); say('{"note": "loading"}'); say('{"fatal": "x: lacks y"}')""", tmp_path, told) as worker:
+    with worker_of(cannot_open, tmp_path, told) as worker:
         with pytest.raises(OospecError, match=r"^x: lacks y$"):
             worker.opened()
         assert told == ["loading"]
     with (
-        worker_of("""read(); say('{"fatal": "KeyError: x", "unexpected": true}')""", tmp_path, told) as worker,
-        pytest.raises(OospecError, match=r"^worker main: KeyError: x; see .*log$"),
+        worker_of(has_a_fault, tmp_path, told) as worker,
+        pytest.raises(OospecError, match=r"^worker main: KeyError: 'x'; see .*log$"),
     ):
         worker.opened()
-    with worker_of("""read(); say('{"opened": {"curve": []}}'); read(); sys.exit(3)""", tmp_path, told) as worker:
-        assert worker.opened() == {"curve": []}
-        with pytest.raises(OospecError, match=r"^worker main: its process ended with code 3; see .*log$"):
-            worker.ask({"begin": 0})
-        with pytest.raises(OospecError, match="ended with code 3"):
-            worker.ask({"begin": 0})
+    assert "Traceback" in (tmp_path / "log").read_text()
+    with worker_of(dies, tmp_path, told) as worker:
+        assert worker.opened() == "open"
+        for _ in range(2):
+            with pytest.raises(OospecError, match=r"^worker main: its process ended with code 3; see .*log$"):
+                worker.ask("begin")
 
 
 def test_a_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench.module("process"), "_GRACE", 0.0)
-    worker = worker_of("""say('{"opened": {}}')\nimport signal\nwhile True: signal.pause()""", tmp_path, [])
+    monkeypatch.setattr(process, "_GRACE", 0.0)
+    worker = worker_of(hangs, tmp_path, [])
     worker.opened()
     worker.close()
     wait_for_end(worker.pid)

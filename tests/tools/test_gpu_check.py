@@ -1,173 +1,210 @@
-"""The whole script on the CPU with tiny shapes, and how it ends where something is wrong."""
+"""The GPU's script on the CPU with tiny shapes: ids are compared, times become recorded, everything else stays."""
 
 from __future__ import annotations
 
-import importlib
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-gpu_check: Any = importlib.import_module("tools.gpu_check")
-base: Any = importlib.import_module("tools.gpu_checks.base")
-ids: Any = importlib.import_module("tools.gpu_checks.ids")
-verify_time: Any = importlib.import_module("tools.gpu_checks.verify_time")
-randoms: Any = importlib.import_module("tools.gpu_checks.randoms")
+from oospec_async.errors import OospecError
+from oospec_async.trace import (
+    PARTS,
+    HostSample,
+    ModelInfo,
+    Origin,
+    PrefillSample,
+    Profile,
+    Provenance,
+    Publish,
+    RequestTrace,
+    Round,
+    StepSample,
+    Timing,
+    Trace,
+    VerifySample,
+    Wave,
+    WaveStep,
+    check_trace,
+    read_trace,
+    write_trace,
+)
+from tools import gpu_check
+from tools.gpu_timing import shaped_model
+from tools.model_shapes import SHAPES
+
+TARGET = ModelInfo(name="Qwen/Qwen3-14B", source="none", weights_sha256="", dtype="bfloat16", device="modelled")
+SIDECAR = TARGET.model_copy(update={"name": "Qwen/Qwen3-0.6B"})
+STEPS = [  # tokens, branches, publishes
+    ("prefill", 20, 0, None),
+    ("step", 9, 3, 1),
+    ("step", 3, 3, None),
+    ("step", 7, 2, 2),
+]
 
 
-def run(out: Path, *more: str) -> int:
-    code: int = gpu_check.main(["--devices", "cpu", "--shapes", "tiny", "--out", str(out), *more])
-    return code
+def wave() -> Wave:
+    steps, context = [], 0
+    for kind, tokens, branches, version in STEPS:
+        steps.append(
+            WaveStep(kind=kind, tokens=tokens, branches=branches, context=context, seconds=0.5, publishes=version)
+        )
+        context += tokens
+    return Wave(start=0.25, steps=steps)
+
+
+def request(name: str, with_wave: bool) -> RequestTrace:
+    publishes = [
+        Publish(seconds=1.25, version=1, ready=1, bytes=9),
+        Publish(seconds=2.25, version=2, ready=2, bytes=19),
+    ]
+    profile = {"drafted": [3, 2, 1, 0], "accepted": [2, 1, 1, 0]}
+    rounds = [Round(start=3.0, seconds=1.0, position=1, tokens=4, accepted=2, committed=3, hint_version=0),
+              Round(start=5.0, seconds=1.0, position=4, tokens=1, accepted=0, committed=1, hint_version=0)]  # fmt: skip
+    return RequestTrace(
+        request=name,
+        method="oospec",
+        prompt_tokens=30,
+        output_tokens=5,
+        functions=1,
+        slots=2,
+        payload_bytes=19 if with_wave else 0,
+        publishes=publishes if with_wave else [],
+        wave=wave() if with_wave else None,
+        rounds=rounds,
+        profiles=[Profile(version=version, **profile) for version in ([0, 1, 2] if with_wave else [0])],
+    )
+
+
+def modelled() -> Trace:
+    timing = Timing(
+        target_prefill=[PrefillSample(request=name, tokens=30, seconds=9.0) for name in ("a", "b")],
+        target_verify=[
+            VerifySample(request=name, tokens=tokens, context=context, seconds=9.0)
+            for name in ("a", "b")
+            for tokens, context in ((1, 34), (49, 30), (8, 33), (1, 1))
+        ],
+        sidecar_prefill=[PrefillSample(request="a", tokens=20, seconds=9.0)],
+        sidecar_step=[StepSample(request="a", branches=3, tokens=9, context=20, seconds=9.0)],
+        host=[HostSample(request="a", seconds=9.0)],
+    )
+    provenance = Provenance(
+        parts={part: Origin(kind="modelled", how="by hand") for part in PARTS},
+        target=TARGET,
+        sidecar=SIDECAR,
+        software={"seed": "0"},
+        date="2026-01-01",
+        curve=[(1, 0.1), (8, 0.2)],
+    )
+    return Trace(provenance=provenance, timing=timing, requests=[request("a", True), request("b", False)])
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    out = tmp_path_factory.mktemp("gpu") / "report.json"
-    assert run(out) == 0
-    return json.loads(out.read_text())
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Path]:
+    folder = tmp_path_factory.mktemp("timing")
+    write_trace(modelled(), folder / "t.json")
+    paths = [str(folder / "t.json"), "--out", str(folder / "o.json")]
+    assert gpu_check.main([*paths, "--devices", "cpu", "--shapes", "tiny"]) == 0
+    assert read_trace(folder / "t.json") == modelled()
+    return read_trace(folder / "o.json"), folder / "o.json"
 
 
-def test_says_what_it_was_measured_on(report: Any) -> None:
-    assert report["complete"]
-    assert report["shapes"] == "tiny"
-    assert [device["name"] for device in report["devices"]] == ["cpu", "cpu"]
-    assert report["software"]["torch"]
-    assert report["date"].endswith("+00:00")
-    assert {name: part["result"] for name, part in report["checks"].items()} == {
-        "ids": "holds",
-        "workers": "holds",
-        "verify time": "measured",
-        "host time": "measured",
-    }
+def test_every_forward_was_made_in_its_size_and_in_its_place(measured: tuple[Trace, Path]) -> None:
+    assert check_trace(measured[1]) == []
+    timing, old = measured[0].timing, modelled().timing
+    assert [s.model_copy(update={"seconds": 9.0}) for s in timing.target_prefill] == old.target_prefill
+    assert [s.model_copy(update={"seconds": 9.0}) for s in timing.target_verify] == old.target_verify
+    sizes = [(s.tokens, s.branches, s.context) for s in timing.sidecar_step]
+    assert sizes == [(9, 3, 20), (3, 3, 29), (7, 2, 32)]
+    assert [s.tokens for s in timing.sidecar_prefill] == [20]
+    everything = [*timing.target_prefill, *timing.target_verify, *timing.sidecar_prefill, *timing.sidecar_step]
+    assert all(0 < sample.seconds < 9 for sample in everything)
 
 
-def test_ids_of_every_family_are_compared_while_drafts_are_both_accepted_and_rejected(report: Any) -> None:
-    groups = report["checks"]["ids"]["groups"]
-    exact = [group for group in groups if group["dtype"] == "float32"]
-    assert {group["family"] for group in exact} == {"llama", "qwen2", "qwen3"}
-    assert {group["repetition_penalty"] for group in exact} == {1.0, 1.1}
-    for group in exact:
-        assert group["equal"] == group["rows"] == 4
-        assert 0.2 < group["accepted"] / group["drafted"] < 0.8
-    for group in groups:
-        assert len(group["differences"]) == group["rows"] - group["equal"]
-        assert all(difference["gap"] <= group["gap_median"] for difference in group["differences"])
+def test_hints_are_published_when_the_measured_steps_end(measured: tuple[Trace, Path]) -> None:
+    made, other = measured[0].requests
+    assert made.wave is not None
+    now, ends = made.wave.start, []
+    for step in made.wave.steps:
+        now += step.seconds
+        ends.append(now)
+    assert [publish.seconds for publish in made.publishes] == [ends[1], ends[3]]
+    assert (other.publishes, other.wave) == ([], None)
 
 
-def test_a_sidecar_that_is_killed_in_mid_wave_changes_no_output(report: Any) -> None:
-    runs = report["checks"]["workers"]["runs"]
-    assert all(row["equal"] and row["tokens"] == runs["ar"]["tokens"] for row in runs.values())
-    for name in ("first wave", "second wave"):
-        assert runs[name]["wave_ms"] > 0
-        assert runs[name]["hint_arrival_ms"] > 0
-    assert runs["killed in mid-wave"]["wave_ms"] is None
-    assert runs["without a worker"]["hints"] == 0
+def test_what_was_decoded_drafted_and_modelled_stays_and_rounds_that_had_other_times_go(
+    measured: tuple[Trace, Path],
+) -> None:
+    for made, old in zip(measured[0].requests, modelled().requests, strict=True):
+        assert (made.profiles, made.rounds) == (old.profiles, [])
+        assert (made.prompt_tokens, made.output_tokens) == (old.prompt_tokens, old.output_tokens)
+    assert measured[0].timing.host == modelled().timing.host
+    provenance = measured[0].provenance
+    kinds = {name: origin.kind for name, origin in provenance.parts.items()}
+    assert kinds == {**dict.fromkeys(("outputs", "profiles", "hints", "host timing"), "modelled"),
+                     **dict.fromkeys(("target timing", "sidecar timing"), "recorded")}  # fmt: skip
+    assert "random weights" in provenance.parts["target timing"].how
+    assert provenance.curve == modelled().provenance.curve
+    assert provenance.target.device.startswith("cpu (")
+    assert provenance.software["seed"] == "0"
+    assert provenance.software["torch"]
 
 
-def test_times_are_given_by_tree_size_and_between_rounds(report: Any) -> None:
-    shape = report["checks"]["verify time"]["shapes"]["tiny"]
-    (verify,) = shape["verify"]
-    assert verify["context"] == 512
-    assert [entry["tokens"] for entry in verify["sizes"]] == [1, 2, 4, 8, 16, 32, 64]
-    assert verify["sizes"][0]["ratio"] == 1.0
-    assert all(entry["forward_ms"] > 0 for entry in verify["sizes"])
-    assert shape["prefill_ms"] > 0
-    host = report["checks"]["host time"]
-    assert host["rounds"] == 150
-    assert 0 < host["times"]["between verifies"]["median_ms"] <= host["times"]["between verifies"]["p99_ms"]
+def test_an_output_that_is_not_generates_is_named_and_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make = gpu_check.models.make
+
+    def wrong(folder: Path, device: str) -> object:
+        made = make(folder, device)
+        made.expected["time"] = (1, *made.expected["time"][1:])
+        return made
+
+    monkeypatch.setattr(gpu_check.models, "make", wrong)
+    write_trace(gpu_check.first_requests(modelled(), 1), tmp_path / "t.json")
+    assert gpu_check.main([str(tmp_path / "t.json"), "--devices", "cpu", "--shapes", "tiny"]) == 1
+    said = capsys.readouterr().out
+    for method in gpu_check.METHODS:
+        assert f"output differs from generate's: time by {method}: token 0, logit gap " in said
 
 
 @pytest.mark.parametrize(
-    ("arguments", "reason"),
+    ("arguments", "named"),
     [
-        (["--devices", "gpu:0"], "device 'gpu:0': unknown"),
-        (["--devices", "cuda:99"], "device 'cuda:99': torch sees"),
-        (["--devices", "cpu,cpu,cpu"], "name one or two devices"),
-        (["--shapes", "full"], "--shapes full: takes a CUDA device, and the target's is cpu"),
-        (["--shapes", "huge"], "'huge'"),
-        (["--out", "/nowhere/report.json"], "there is no folder /nowhere"),
+        (["--devices", "tpu:0"], "tpu:0"),
+        (["--devices", "cpu"], "--shapes full: takes CUDA devices, and cpu is none"),
+        (["--devices", "cuda:77"], "cuda:77"),
+        (["--devices", "cpu", "--shapes", "tiny", "--out", "/nowhere/o.json"], "/nowhere"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    arguments: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_bad_input_is_named_in_one_line(
+    arguments: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(tmp_path / "report.json", *arguments) == 2
-    captured = capsys.readouterr()
-    (line,) = captured.err.splitlines()
-    assert reason in line
-    assert captured.out == ""
-    assert not list(tmp_path.iterdir())
+    write_trace(modelled(), tmp_path / "t.json")
+    assert gpu_check.main([str(tmp_path / "t.json"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert len(error.splitlines()) == 1
 
 
-def test_a_check_that_raises_has_failed_and_the_others_are_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    async def broken(bench: Any) -> Any:
-        raise RuntimeError("no kernel image\nand a long story")
-
-    async def fine(bench: Any) -> Any:
-        return base.Outcome(True, {"answer": 42})
-
-    monkeypatch.setattr(gpu_check, "CHECKS", {"broken": broken, "fine": fine})
-    assert run(tmp_path / "report.json") == 1
-    checks = json.loads((tmp_path / "report.json").read_text())["checks"]
-    assert checks["broken"]["result"] == "fails"
-    assert checks["broken"]["reason"] == "RuntimeError: no kernel image"
-    assert checks["fine"] == {"result": "holds", "reason": "", "seconds": checks["fine"]["seconds"], "answer": 42}
-    assert "broken: fails: RuntimeError: no kernel image" in capsys.readouterr().out
+def test_a_broken_trace_and_an_unknown_shape_are_named(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("{}")
+    assert gpu_check.main([str(tmp_path / "t.json"), "--devices", "cpu", "--shapes", "tiny"]) == 2
+    with pytest.raises(OospecError, match="Qwen3-14B"):
+        gpu_check.shape_of(TARGET.model_copy(update={"name": "other"}), "full")
+    assert gpu_check.shape_of(TARGET, "full").layers == 40
 
 
-def test_one_wrong_token_fails_the_ids_and_is_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    generate = ids._generate
-
-    def wrong(model: Any, prompt: list[int], tokens: int) -> list[int]:
-        output: list[int] = generate(model, prompt, tokens)
-        output[5] = (output[5] + 1) % 512
-        return output
-
-    small = base.Preset(**{**base.TINY.__dict__, "prompts": (9,), "tokens": 16})
-    monkeypatch.setattr(ids, "_generate", wrong)
-    monkeypatch.setattr(ids, "FAMILIES", ("llama",))
-    monkeypatch.setattr(gpu_check, "CHECKS", {"ids": ids.check})
-    monkeypatch.setitem(base.PRESETS, "tiny", small)
-    assert run(tmp_path / "report.json") == 1
-    check = json.loads((tmp_path / "report.json").read_text())["checks"]["ids"]
-    assert check["reason"] == "4 of 4 float32 outputs differ from generate's"
-    first = check["groups"][0]
-    assert (first["equal"], first["rows"]) == (0, 2)
-    assert all(difference["position"] == 5 and difference["gap"] > 0 for difference in first["differences"])
-    assert "Rows that differ" in capsys.readouterr().out
+def test_a_limit_keeps_the_first_requests_and_their_samples_only(tmp_path: Path) -> None:
+    kept = gpu_check.first_requests(modelled(), 1)
+    assert [r.request for r in kept.requests] == ["a"]
+    assert {s.request for s in kept.timing.target_verify} == {"a"}
+    write_trace(kept, tmp_path / "t.json")
+    assert check_trace(tmp_path / "t.json") == []
 
 
-def test_a_shape_that_does_not_fit_is_skipped_and_the_others_are_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shaped = randoms.shaped_model
-
-    def limited(shape: Any, device: str, context: int) -> Any:
-        if shape.name == "huge":
-            raise verify_time.torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1.45 GiB.")
-        return shaped(shape, device, context)
-
-    (tiny,) = base.TINY.shapes
-    huge = base.Shape(**{**tiny.__dict__, "name": "huge"})
-    monkeypatch.setattr(verify_time, "shaped_model", limited)
-    monkeypatch.setattr(gpu_check, "CHECKS", {"verify time": verify_time.check})
-    monkeypatch.setitem(
-        base.PRESETS, "tiny", base.Preset(**{**base.TINY.__dict__, "shapes": (huge, tiny), "repeats": 1})
-    )
-    assert run(tmp_path / "report.json") == 0
-    shapes = json.loads((tmp_path / "report.json").read_text())["checks"]["verify time"]["shapes"]
-    assert shapes["huge"] == {"skipped": "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.45 GiB."}
-    assert shapes["tiny"]["prefill_ms"] > 0
-
-
-def test_the_large_shapes_have_the_sizes_of_the_models_that_they_are_named_after() -> None:
+def test_shapes_have_the_sizes_of_the_models_that_they_are_named_after() -> None:
     billions = {}
-    for shape in base.FULL.shapes:
-        model = randoms.shaped_model(shape, "meta", 4096)
-        billions[shape.name] = round(sum(parameter.numel() for parameter in model.parameters()) / 1e9, 1)
-    assert billions == {"Qwen3-0.6B": 0.6, "Qwen3-4B": 4.0, "Qwen3-14B": 14.8}
+    for shape in SHAPES.values():
+        weights = shaped_model(shape, "meta", 4096).model.parameters()
+        billions[shape.name] = round(sum(parameter.numel() for parameter in weights) / 1e9, 1)
+    assert billions == {"Qwen3-0.6B": 0.6, "Qwen3-4B": 4.0, "Qwen3-8B": 8.2, "Qwen3-14B": 14.8, "Qwen3-32B": 32.8}

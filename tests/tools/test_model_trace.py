@@ -16,12 +16,12 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.toolcall import ToolCall, parse_calls
 from oospec_async.trace import Trace, check_trace, read_trace
+from tools.model_shapes import SHAPES, Shape
 
 model_trace: Any = importlib.import_module("tools.model_trace")
 guess: Any = importlib.import_module("tools.trace_models.guess")
 rows: Any = importlib.import_module("tools.trace_models.rows")
 roofline: Any = importlib.import_module("tools.trace_models.roofline")
-base: Any = importlib.import_module("tools.gpu_checks.base")
 
 QUESTION = "Which ferry sails from Oban to Craignure tomorrow?"
 
@@ -88,10 +88,12 @@ def small(tokenizer: Path) -> Any:
     """Models of the tiny tokenizer's vocabulary: masks over 150,000 tokens take seconds to make."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-        for name, layers in {"Qwen3-4B": 4, "Qwen3-14B": 4, "Qwen3-32B": 16}.items():
-            shape = base.Shape(name, layers, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True)
-            patch.setitem(model_trace.SHAPES, name, shape)
-        patch.setattr(model_trace, "SIDECAR", base.Shape("s", 4, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True))
+        small = {
+            name: Shape(name, layers, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True)
+            for name, layers in {"Qwen3-4B": 4, "Qwen3-14B": 4, "Qwen3-32B": 16}.items()
+        }
+        patch.setattr(model_trace, "SHAPES", SHAPES | small)
+        patch.setattr(model_trace, "SIDECAR", Shape("s", 4, 64, 128, 4, 2, 16, len(tiny.tokenizer()), True))
         yield
 
 
@@ -286,12 +288,12 @@ def test_guesses_are_wrong_as_often_as_they_say() -> None:
 
 
 def test_a_roofline_never_falls_and_one_token_is_bound_by_the_weights() -> None:
-    shape = next(s for s in base.FULL.shapes if s.name == "Qwen3-14B")
+    shape = SHAPES["Qwen3-14B"]
     big = roofline.Roofline(shape, roofline.A100)
     assert big.layer_weights + 2 * shape.vocabulary * shape.hidden == pytest.approx(14.77e9, rel=0.01)
     times = [big.seconds(tokens, 300, tokens) for tokens in (1, 2, 8, 48, 500)]
     assert times == sorted(times)
     assert big.seconds(1, 300, 1) < big.seconds(1, 30_000, 1)
     assert 2 * big.layer_weights / roofline.A100.bandwidth < times[0] < 4 * big.layer_weights / roofline.A100.bandwidth
-    small = roofline.Roofline(base.FULL.shapes[0], roofline.A100)
+    small = roofline.Roofline(SHAPES["Qwen3-0.6B"], roofline.A100)
     assert small.seconds(1, 300, 1) == small.launch_seconds  # eager: the host decides

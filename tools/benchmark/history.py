@@ -51,13 +51,10 @@ class History:
     def load(self, method: str, run: int, count: int) -> Any:
         """Raises OospecError where there is none for this place in the run."""
         path = self._path(method, count)
-        try:
-            with path.open("rb") as stream:
-                saved_run, saved_count, state = _Unpickler(stream).load()
+        with contextlib.suppress(Exception), path.open("rb") as stream:  # a damaged pickle raises what it likes
+            saved_run, saved_count, state = _Unpickler(stream).load()
             if (saved_run, saved_count) == (run, count):
                 return state
-        except Exception:  # a damaged pickle raises what it likes
-            pass  # said below
         raise OospecError(
             f"{path}: what {method} knew after {count} requests of run {run} is not in it, so the rows cannot be gone "
             f"on with; name another --rows"

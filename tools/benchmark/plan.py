@@ -1,16 +1,21 @@
-"""From the names of methods to what is served where: base methods, their suffixes, and the workers that they need."""
+"""From the names of methods to what is served where and when: their suffixes, their workers, their turns."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from oospec_async.devices import parse_devices
 from oospec_async.errors import OospecError
+from oospec_async.request import Request
 from tools.benchmark.methods import find
 from tools.benchmark.methods.base import Entry
 from tools.benchmark.methods.generate import named
 from tools.benchmark.options import Options
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,6 @@ class Plan:
         if self.reuse:
             return self.name
         return f"cpu {','.join(map(str, self.cores))}" if self.cores else "main"
-
-    @property
-    def traced(self) -> bool:
-        return self.entry.traced and self.name == self.base
 
 
 def _both(plan: Plan) -> Plan:
@@ -106,7 +107,7 @@ def default_plan(options: Options) -> list[Plan]:
 
 
 def source(needing: Plan, plans: Sequence[Plan]) -> str | None:
-    """The method whose output another is made from."""
+    """The method whose output another is made from; None for one that needs none."""
     names = [each.name for each in plans]
     return next((name for name in needing.entry.after if name in names), None)
 
@@ -124,3 +125,38 @@ def _planned(name: str, options: Options) -> Plan:
     if planned.cold and planned.reuse:
         raise OospecError(f"method {name!r}: /cold drops what /reuse keeps; leave one of them out")
     return planned
+
+
+def request_order(requests: Sequence[Request], run: int) -> list[Request]:
+    """Run 0 is in the order of the files, later ones are shuffled by their number."""
+    order = list(requests)
+    if run:
+        random.Random(run).shuffle(order)
+    return order
+
+
+def balanced(items: Sequence[T], turn: int) -> list[T]:
+    """Over ``2 * len(items)`` turns every item stands in each place, and follows each other one, equally often.
+
+    A Latin square balanced for carry-over (Williams 1949): 0, 1, n-1, 2, n-2, …, shifted by one each turn, and
+    backwards in the second half, which an odd n needs.
+    """
+    count = len(items)
+    base = [(place + 1) // 2 if place % 2 else -(place // 2) for place in range(count)]
+    turn %= 2 * count
+    order = [items[(place + turn) % count] for place in base]
+    return order[::-1] if turn >= count else order
+
+
+def method_order(plans: Sequence[Plan], turn: int, *, first_run: bool) -> list[Plan]:
+    """``balanced``; in the first run a method made from another's output comes right after it rather than before."""
+    order = balanced(plans, turn)
+    if not first_run:
+        return order
+    for needing in [each for each in order if each.entry.after]:
+        names = [each.name for each in order]
+        given = source(needing, order)
+        if given is not None and names.index(needing.name) < names.index(given):
+            order.remove(needing)
+            order.insert(names.index(given), needing)  # its own removal has moved the other by one
+    return order

@@ -113,7 +113,7 @@ class Header(_Part):
     categories: Annotated[dict[str, str], Field(min_length=1)]  # of every request, in the order of the files
     date: str  # ISO 8601, UTC
     curves: dict[str, Curve] = {}  # by worker
-    recorded: bool = False  # run 0 keeps what a trace is made of
+    recorded: bool = False  # of earlier versions
 
     @property
     def expected(self) -> int:
@@ -168,7 +168,7 @@ class RowsFile:
 
         Raises OospecError for a file of another benchmark or of more runs, or one that another process writes.
         """
-        free = ("runs", "date", "curves", "categories")
+        free = ("runs", "date", "curves", "categories", "recorded")
         journal_header = journal.Header(header.model_dump_json(), "rows of this benchmark", free)
         self._file = journal.Journal(path, "--rows", _row, _text, journal_header)
         try:

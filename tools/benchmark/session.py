@@ -1,17 +1,79 @@
-"""One benchmark: run by run, request by request, every method in its turn, only one of them at work at a time."""
+"""One benchmark: run by run, request by request, every method in its turn, only one worker at work at a time."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
+from rich.console import Console
+from rich.progress import Progress, TimeRemainingColumn
+
+from oospec_async.console.output import COUNTED, note
 from oospec_async.request import Request
-from tools.benchmark.fragments import Fragments
-from tools.benchmark.order import method_order, request_order
-from tools.benchmark.plan import Plan, source
-from tools.benchmark.process import WorkerProcess
-from tools.benchmark.rows import Row, RowsFile
+from tools.benchmark.history import History, beside_rows
+from tools.benchmark.options import Options
+from tools.benchmark.plan import Plan, method_order, request_order, source
+from tools.benchmark.process import Spec, WorkerProcess
+from tools.benchmark.rows import Header, Row, RowsFile
+from tools.benchmark.worker import work
+
+
+def measure(
+    options: Options, plans: Sequence[Plan], requests: Sequence[Request], header: Header, path: Path, err: Console
+) -> None:
+    """Serve what the rows file ``path`` does not hold yet. Raises OospecError."""
+    tell = functools.partial(note, err)
+    history = path.with_name(path.name + ".state")
+    with ExitStack() as stack:
+        begun = path.exists() and path.stat().st_size > 0
+        rows = stack.enter_context(RowsFile(path, header)) if begun else None
+        if rows is not None and len(rows.rows) == header.expected:
+            tell(f"{path}: all {header.expected} rows are there; ask for more --runs, or remove it to measure anew")
+            return
+        with beside_rows(history):
+            history.mkdir(exist_ok=True)
+        curves = dict(rows.header.curves) if rows is not None else {}
+        workers = _open(options, plans, history, curves, tell, stack)
+        if rows is None:
+            rows = stack.enter_context(RowsFile(path, header.model_copy(update={"curves": curves})))
+        # Drawn when a row ends, never by a thread of its own: that would disturb what is measured.
+        progress = stack.enter_context(Progress(*COUNTED, TimeRemainingColumn(), console=err, auto_refresh=False))
+        task = progress.add_task("rows", total=header.expected)
+        Session(plans, requests, workers, rows, lambda: progress.update(task, advance=1, refresh=True)).serve()
+        History(history).clear()
+
+
+def _open(
+    options: Options,
+    plans: Sequence[Plan],
+    history: Path,
+    curves: dict[str, list[tuple[int, float]]],
+    tell: Callable[[str], None],
+    stack: ExitStack,
+) -> dict[str, WorkerProcess]:
+    """Start every worker, by its name. ``curves``: those that are known; the others are added."""
+    workers: dict[str, WorkerProcess] = {}
+    for name in dict.fromkeys(each.worker for each in plans):
+        mine = [each for each in plans if each.worker == name]
+        spec = Spec(
+            name=name,
+            methods={each.name: each.base for each in mine},
+            options=options.model_copy(update={"devices": mine[0].devices}),
+            sidecar=any(each.entry.needs_sidecar for each in mine),
+            drafter=any(each.entry.needs_draft_model for each in mine),
+            cores=mine[0].cores,
+            reuse=mine[0].reuse,
+            curve=curves.get(name),
+            history=history,
+        )
+        tell(f"worker {name}: {', '.join(spec.methods)}")
+        log = history / f"worker-{len(workers)}.log"
+        workers[name] = stack.enter_context(WorkerProcess(work, spec, lambda line: tell(f"  {line}"), log))
+        curves[name] = workers[name].opened()  # one after the other: each measures what a round costs
+    return workers
 
 
 @dataclass
@@ -20,76 +82,49 @@ class Session:
 
     plans: Sequence[Plan]
     requests: Sequence[Request]
-    runs: int
     workers: Mapping[str, WorkerProcess]
     rows: RowsFile
-    fragments: Fragments | None = None  # --record
-    done: Callable[[Row], object] = lambda row: None
+    done: Callable[[], object] = lambda: None
     _outputs: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # by request and method
 
     def serve(self) -> None:
         """Serve what is not in the rows file yet. Raises OospecError if a worker ends."""
         for row in self.rows.rows.values():
             self._note_output(row)
-        for run in range(self.runs):
-            self._run(run)
+        for run in range(self.rows.header.runs):
+            self._run(run, request_order(self.requests, run))
 
-    def _run(self, run: int) -> None:
-        order = request_order(self.requests, run)
-        counts = {plan.name: self._count(plan, run, order) for plan in self.plans}
-        if all(count == len(order) for count in counts.values()):
-            for known in self.rows.rows.values():
-                if known.run == run:
-                    self.done(known)
-            return
-        for worker in self.workers.values():
-            worker.ask({"begin": run})
-        for plan in self.plans:
-            if count := counts[plan.name]:
-                last = order[count - 1].model_dump(mode="json")
-                self.workers[plan.worker].ask(
-                    {"resume": {"method": plan.name, "run": run, "count": count, "last": last}}
-                )
+    def _run(self, run: int, order: Sequence[Request]) -> None:
+        rows = self.rows.rows
+        counts = {plan: sum((run, request.id, plan.name) in rows for request in order) for plan in self.plans}
+        if any(count < len(order) for count in counts.values()):
+            self._stand_at(run, order, counts)
         for index, request in enumerate(order):
             turn = run * len(order) + index
             for plan in method_order(self.plans, turn, first_run=run == 0):
-                row = self.rows.rows.get((run, request.id, plan.name))
-                if row is None:
+                if (run, request.id, plan.name) not in rows:
                     row = self._row(plan, run, index, request)
                     self.rows.add(row)
                     self._note_output(row)
-                self.done(row)
+                self.done()
 
-    def _count(self, plan: Plan, run: int, order: Sequence[Request]) -> int:
-        """How many requests of a run this method has been through; they are its first ones."""
-        return sum((run, request.id, plan.name) in self.rows.rows for request in order)
+    def _stand_at(self, run: int, order: Sequence[Request], counts: Mapping[Plan, int]) -> None:
+        """Begin a run, or go on with one. ``counts``: how many requests, its first ones, a method has been through."""
+        for worker in self.workers.values():
+            worker.ask("begin")
+        for plan, count in counts.items():
+            if count:
+                worker = self.workers[plan.worker]
+                worker.ask("resume", method=plan.name, run=run, count=count, last=order[count - 1])
 
     def _row(self, plan: Plan, run: int, index: int, request: Request) -> Row:
         known: list[int] | None = []
-        if plan.entry.after:
-            given = source(plan, self.plans)
-            assert given is not None  # the plan was checked
+        if (given := source(plan, self.plans)) is not None:
             known = self._outputs.get((request.id, given))
-        record = self.fragments is not None and run == 0 and plan.traced
-        job = {
-            "method": plan.name,
-            "run": run,
-            "count": index,
-            "request": request.model_dump(mode="json"),
-            "known": known,
-            "record": record,
-            "cold": plan.cold,
-        }
-        answer: dict[str, Any] = self.workers[plan.worker].ask({"serve": job})
-        if record and "trace" in answer and self.fragments is not None:
-            self.fragments.add(request.id, plan.name, answer["trace"])
-        return Row(
-            run=run,
-            request=request.id,
-            method=plan.name,
-            measured=answer.get("measured"),
-            error=answer.get("error", ""),
-        )
+        worker, about = self.workers[plan.worker], {"run": run, "method": plan.name}
+        found = worker.ask("serve", **about, count=index, request=request, known=known, cold=plan.cold)
+        outcome = {"error": found} if isinstance(found, str) else {"measured": found}
+        return Row.model_validate({**about, "request": request.id, **outcome})
 
     def _note_output(self, row: Row) -> None:
         if row.measured is not None:

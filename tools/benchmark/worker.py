@@ -1,27 +1,12 @@
-"""A process that opens an engine and serves rows: ``python -m tools.benchmark.worker``, JSON lines on stdin and stdout.
-
-The first line is its ``Spec``; then every line is a job and gets one answer, with ``note`` lines before it. It ends
-when its stdin does, whatever it is doing, and its sidecar with it.
-"""
+"""What a worker does: it opens one engine, and serves requests by the methods that can share it."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
-import os
-import signal
-import sys
-import threading
-import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
-from oospec_async.console.event_loop import run_loop
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
 from oospec_async.request import Message, Request, Tool
@@ -31,22 +16,8 @@ from oospec_async.runtime.parts import Parts
 from tools.benchmark.history import History
 from tools.benchmark.methods import find
 from tools.benchmark.methods.base import Context, Server
-from tools.benchmark.options import Options
-
-
-class Spec(BaseModel):
-    """What a worker is. ``methods``: full names and base names. ``curve``: of an earlier part of this benchmark."""
-
-    name: str
-    methods: dict[str, str]
-    options: Options
-    sidecar: bool
-    drafter: bool
-    cores: tuple[int, ...]
-    reuse: bool
-    curve: list[tuple[int, float]] | None
-    history: Path
-
+from tools.benchmark.process import Jobs, Say, Spec
+from tools.benchmark.rows import Measured
 
 _CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 _WARM_UP = Request(
@@ -56,16 +27,13 @@ _WARM_UP = Request(
     id="warm-up",
 )
 
-Say = Callable[[Mapping[str, Any]], None]
-Jobs = AsyncIterator[dict[str, Any]]
-
 
 @dataclass
 class Worker:
-    """The servers of a worker's methods, and what is kept of them."""
+    """The servers of a worker's methods, and what is kept of them. Public methods are the jobs that it takes."""
 
     servers: dict[str, Server]
-    history: History
+    kept: History
     reuse: bool
 
     async def warm_up(self) -> None:
@@ -81,53 +49,42 @@ class Worker:
                 raise OospecError(f"method {name!r}: {reason}; leave it out of --methods") from None
             server.forget()
 
-    async def answer(self, job: dict[str, Any]) -> dict[str, Any]:
-        if "begin" in job:
-            for server in self.servers.values():
-                server.forget()
-            return {"done": True}
-        if "resume" in job:
-            await self._resume(**job["resume"])
-            return {"done": True}
-        return await self._serve(**job["serve"])
+    async def begin(self) -> None:
+        """A run: every method starts cold."""
+        for server in self.servers.values():
+            server.forget()
 
-    async def _resume(self, method: str, run: int, count: int, last: dict[str, Any]) -> None:
+    async def resume(self, method: str, run: int, count: int, last: Request) -> None:
+        """Go on after ``count`` requests of a run, of which ``last`` was the last one."""
         server = self.servers[method]
-        state = self.history.load(method, run, count)
+        state = self.kept.load(method, run, count)
         if self.reuse:  # the prompt that the next one may share a beginning with
             with contextlib.suppress(OospecError):
-                await server.serve(Request.model_validate(last).model_copy(update={"max_new_tokens": 1}), ())
+                await server.serve(last.model_copy(update={"max_new_tokens": 1}), ())
         server.recall(state)
 
-    async def _serve(
-        self,
-        method: str,
-        run: int,
-        count: int,
-        request: dict[str, Any],
-        known: list[int] | None,
-        record: bool,
-        cold: bool,
-    ) -> dict[str, Any]:
+    async def serve(
+        self, method: str, run: int, count: int, request: Request, known: Sequence[int] | None, *, cold: bool
+    ) -> Measured | str:
+        """The request after ``count`` others, measured, or the reason why it could not be served.
+
+        ``known``: the request's output, for a method that is made from it; None where it has none.
+        """
         server = self.servers[method]
         if cold:
             server.forget()
-        answer: dict[str, Any]
         try:
             if known is None:
-                raise OospecError(f"request {request['id']!r}: has no plain output to make a hint from")
-            served = await server.serve(Request.model_validate(request), known, trace=record)
-            answer = {"measured": served.measured.model_dump()}
-            if served.trace is not None:
-                answer["trace"] = served.trace.model_dump()
+                raise OospecError(f"request {request.id!r}: has no plain output to make a hint from")
+            return await server.serve(request, known)
         except OospecError as error:
-            answer = {"error": str(error)}
-        self.history.save(method, run, count + 1, server.history)
-        return answer
+            return str(error)
+        finally:
+            self.kept.save(method, run, count + 1, server.history)
 
 
 async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
-    """Open the engine, then answer jobs until there are no more. Raises OospecError if the engine cannot be opened."""
+    """Open the engine and answer with its budget curve; then answer jobs. Raises OospecError if it cannot be opened."""
     options = spec.options
     config = EngineConfig(
         target=options.target,
@@ -141,7 +98,7 @@ async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
         record=True,
         finish_waves=True,  # no wave runs on into the next row
     )
-    async with Engine.open(config, lambda line: say({"note": line})) as engine:
+    async with Engine.open(config, lambda line: say("note", line)) as engine:
         parts = _with_curve(engine.parts, spec.curve)
         context = Context(parts, options)
         servers = {}
@@ -149,11 +106,14 @@ async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
             entry, argument = find(base)
             servers[name] = entry.open(context, argument)
         worker = Worker(servers, History(spec.history), spec.reuse)
-        say({"note": "serving a first request by each method, not measured"})
+        say("note", "serving a first request by each method, not measured")
         await worker.warm_up()
-        say({"opened": {"curve": list(parts.curve.samples)}})
-        async for job in jobs:
-            say(await worker.answer(job))
+        say("answer", list(parts.curve.samples))
+        async for what, arguments in jobs:
+            say("answer", await _JOBS[what](worker, **arguments))
+
+
+_JOBS: dict[str, Any] = {"begin": Worker.begin, "resume": Worker.resume, "serve": Worker.serve}
 
 
 def _with_curve(parts: Parts, curve: list[tuple[int, float]] | None) -> Parts:
@@ -162,48 +122,3 @@ def _with_curve(parts: Parts, curve: list[tuple[int, float]] | None) -> Parts:
         return parts
     known = VerifyCurve(tuple(curve))
     return replace(parts, curve=known, setup=replace(parts.setup, curve=known))
-
-
-async def _lines(loop: asyncio.AbstractEventLoop) -> Jobs:
-    """Jobs from stdin, read by a thread of their own: its end is seen whatever runs."""
-    queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-
-    def read() -> None:
-        try:
-            for line in sys.stdin:
-                loop.call_soon_threadsafe(queue.put_nowait, json.loads(line))
-        finally:
-            os._exit(0)  # the main process is gone or through; what is worth saving is on disk
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        yield await queue.get()
-
-
-async def _main(say: Say) -> None:
-    jobs = _lines(asyncio.get_running_loop())
-    spec = Spec.model_validate(await anext(jobs))
-    if spec.cores:
-        os.sched_setaffinity(0, spec.cores)
-    await work(spec, jobs, say)
-
-
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides when this one ends
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # whatever a library prints must not be taken for an answer
-
-    def say(message: Mapping[str, Any]) -> None:
-        print(json.dumps(message), file=answers)
-
-    try:
-        run_loop(_main(say))
-    except OospecError as error:
-        say({"fatal": str(error)})
-    except Exception as error:
-        traceback.print_exc()  # into the worker's log
-        say({"fatal": " ".join(f"{type(error).__name__}: {error}".split())[:300], "unexpected": True})
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ from oospec_async.events import WaveReport
 from oospec_async.request import Request
 from oospec_async.runtime.executor import Executor
 from oospec_async.sidecar.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintReader, HintWriter
-from tools.soaking.models import TOOLS
+from oospec_async.testing import TOOLS
 
 T = TypeVar("T")
 _FUNCTIONS = [*(tool.name for tool in TOOLS), "rm_rf", "", "name", "é" * 40]

@@ -7,42 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from oospec_async.request import Message, Request, Tool
+from oospec_async.request import Request
 from oospec_async.target.prompts import Prompts
-from tools.gpu_checks.randoms import random_model, tokenizer
+from oospec_async.testing import request
+from oospec_async.testing.models import END, generate, random_model, teach, tokenizer
 
-_SIZES = {
-    "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "max_position_embeddings": 4096,
-}  # fmt: skip
-_STEPS = 160
 _TOKENS = 96  # of an output at most
-
-TOOLS = (
-    Tool(
-        name="get_weather",
-        parameters={
-            "type": "object",
-            "properties": {
-                "city": {"type": "string"},
-                "days": {"type": "integer"},
-                "unit": {"enum": ["celsius", "kelvin"]},
-            },
-            "required": ["city"],
-        },
-    ),
-    Tool(
-        name="get_order",
-        parameters={
-            "type": "object",
-            "properties": {"id": {"type": "integer"}, "items": {"type": "array"}},
-            "required": ["id"],
-        },
-    ),
-    Tool(name="now"),
-)
+_CONTEXT = 4096
 
 
 def _call(name: str, **arguments: Any) -> str:
@@ -68,57 +39,23 @@ class Models:
     expected: dict[str, tuple[int, ...]]  # by request: what ``transformers`` makes of it, its end token included
 
 
-def make(folder: Path) -> Models:
-    """Write both models, and let ``generate`` answer every request."""
+def make(folder: Path, device: str = "cpu") -> Models:
+    """Write both models, and let ``generate`` answer every request on a device.
+
+    The target is trained until it writes calls; whether it writes just those above does not matter.
+    """
     letters = tokenizer()
-    requests = tuple(
-        Request(
-            messages=(Message(role="user", content=f"{name}?"),),
-            tools=TOOLS,
-            id=name,
-            max_new_tokens=_TOKENS,
-            tools_in_prompt=True,  # short prompts: they are learnt in seconds
-        )
-        for name in _ANSWERS
-    )
-    prompts = Prompts(letters, "the soak's target")
-    asked = {request.id: prompts.ids(request) for request in requests}
-    target = _learnt(letters, asked)
-    expected = {name: _generated(target, prompt) for name, prompt in asked.items()}
-    for name, model in (("target", target), ("sidecar", _model(letters, seed=1, std=0.3))):
+    # Tools in the prompt make prompts that are short, and so learnt in seconds.
+    requests = tuple(request(f"{name}?", id=name, max_new_tokens=_TOKENS, tools_in_prompt=True) for name in _ANSWERS)
+    prompts = Prompts(letters, "the tiny target")
+    asked = {each.id: prompts.ids(each) for each in requests}
+    answers = [(prompt, letters.encode(_ANSWERS[name])) for name, prompt in asked.items()]
+    target = random_model("qwen2", std=0.05, context=_CONTEXT)
+    target = teach(target, answers, letters.convert_tokens_to_ids(END), steps=160)
+    sidecar = random_model("qwen2", seed=1, std=0.3, context=_CONTEXT)
+    for name, model in (("target", target), ("sidecar", sidecar)):
         model.save_pretrained(folder / name)
         letters.save_pretrained(folder / name)
+    target = target.to(device)
+    expected = {name: tuple(generate(target, prompt, _TOKENS)) for name, prompt in asked.items()}
     return Models(folder / "target", folder / "sidecar", requests, expected)
-
-
-def _model(letters: Any, *, seed: int, std: float) -> Any:
-    return random_model("qwen2", "cpu", torch.float32, seed=seed, std=std, vocab_size=len(letters), **_SIZES)
-
-
-def _learnt(letters: Any, asked: dict[str, list[int]]) -> Any:
-    """Trained until it writes calls; whether it writes just these does not matter."""
-    end = letters.eos_token_id
-    rows = [(prompt, [*letters.encode(_ANSWERS[name]), end]) for name, prompt in asked.items()]
-    width = max(len(prompt) + len(answer) for prompt, answer in rows)
-    ids, labels = torch.full((len(rows), width), end), torch.full((len(rows), width), -100)
-    for row, (prompt, answer) in enumerate(rows):
-        ids[row, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
-        labels[row, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
-    model = _model(letters, seed=0, std=0.05).train()
-    model.generation_config.eos_token_id = [end]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=8e-3, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, _STEPS)
-    for _ in range(_STEPS):
-        model(input_ids=ids, labels=labels).loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        schedule.step()
-    return model.eval()
-
-
-def _generated(model: Any, prompt: list[int]) -> tuple[int, ...]:
-    ids = torch.tensor([prompt])
-    options = {"do_sample": False, "max_new_tokens": _TOKENS, "pad_token_id": 0}
-    out = model.generate(ids, attention_mask=torch.ones_like(ids), **options)
-    return tuple(out[0, len(prompt) :].tolist())

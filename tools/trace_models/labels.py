@@ -14,7 +14,7 @@ from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.recording.provenance import software
 from oospec_async.trace import ModelInfo, Origin, Provenance
 from oospec_async.training.notes import Notes
-from tools.gpu_checks.base import Shape
+from tools.model_shapes import Shape
 from tools.trace_models import times
 from tools.trace_models.guess import ARGUMENT_RIGHT, FUNCTION_RIGHT, SOURCE, Guess
 from tools.trace_models.roofline import Roofline

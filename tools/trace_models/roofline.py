@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.gpu_checks.base import Shape
+from tools.model_shapes import Shape
 
 _BYTES = 2  # of a bfloat16
 

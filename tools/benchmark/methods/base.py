@@ -8,17 +8,8 @@ from typing import Any, Protocol
 
 from oospec_async.request import Request
 from oospec_async.runtime.parts import Parts
-from oospec_async.trace import Trace
 from tools.benchmark.options import Options
 from tools.benchmark.rows import Measured
-
-
-@dataclass(frozen=True)
-class Served:
-    """``trace``: of this request alone, where it was asked for."""
-
-    measured: Measured
-    trace: Trace | None = None
 
 
 class Server(Protocol):
@@ -35,10 +26,8 @@ class Server(Protocol):
 
     def recall(self, history: Any) -> None: ...
 
-    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+    async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         """Serve to the end. ``known``: this request's output, for methods whose entry says ``after``.
-
-        ``trace`` is asked of those whose entry says ``traced``.
 
         Raises OospecError for a request that cannot be served.
         """
@@ -71,5 +60,4 @@ class Entry:
     by_engine: bool = False  # its prompts are read by our engine, which can reuse what it has read
     after: tuple[str, ...] = ()  # needs the request's output, as one of these methods has given it
     takes_argument: bool = False
-    traced: bool = False  # a method of the engine as users have it: part of --record
     check: Callable[[str, Options], None] = no_check  # raises OospecError where options do not go with it

@@ -14,8 +14,9 @@ from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import SidecarPort
 from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
 from oospec_async.toolcall import parse_calls
-from tools.benchmark.methods.base import Context, Entry, Served, Server
+from tools.benchmark.methods.base import Context, Entry, Server
 from tools.benchmark.methods.engine import EngineServer
+from tools.benchmark.rows import Measured
 
 _METHOD = "oospec"
 
@@ -69,14 +70,14 @@ class PerfectServer(EngineServer):
         self._parts, self._sidecar = parts, KnownHint({})
         super().__init__(replace(parts, sidecar=self._sidecar), _METHOD)
 
-    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+    async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         parts = self._parts
         ended = known[-1:] and known[-1] in parts.target.end_tokens
         text = parts.codec.decode(known[:-1] if ended else known)
         before = parts.codec.decode(parts.prompts.ids(request)[-16:])
         hint = perfect_hint(text, request, thinking=before.rstrip().endswith(THINK))
         self._sidecar.hints = {request.id: hint} if hint is not None else {}
-        return await super().serve(request, known, trace=trace)
+        return await super().serve(request, known)
 
 
 def _perfect(context: Context, argument: str) -> Server:

@@ -11,12 +11,10 @@ from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import needs_of
 from oospec_async.errors import OospecError
 from oospec_async.events import Event
-from oospec_async.recording.assemble import make_trace
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
-from oospec_async.trace import Trace
-from tools.benchmark.methods.base import Context, Entry, Served, Server
+from tools.benchmark.methods.base import Context, Entry, Server
 from tools.benchmark.options import Options
 from tools.benchmark.rows import HintRow, Measured
 
@@ -37,7 +35,6 @@ def entry(method: str) -> Entry:
         needs_sidecar="hint" in needs,
         needs_draft_model="chain" in needs,
         by_engine=True,
-        traced="chain" not in needs,  # a trace has no place for a draft model's times
         check=check,
     )
 
@@ -58,20 +55,14 @@ class EngineServer:
     def recall(self, history: Any) -> None:
         self._engine.memories.update(history)
 
-    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+    async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         recorder = self._engine.recorder
         try:
             completion = await self._engine.generate(request)
-            part = self._trace(request, completion) if trace else None
-            return Served(_measured(completion, recorder.events), part)
+            return _measured(completion, recorder.events)
         finally:
             recorder.events.clear()
             recorder.served.clear()
-
-    def _trace(self, request: Request, completion: Completion) -> Trace:
-        setup = self._engine.parts.setup
-        assert setup is not None  # the engine was opened on real models
-        return make_trace(setup, self._engine.recorder, [request], [completion])
 
 
 def _measured(completion: Completion, events: Sequence[Event]) -> Measured:

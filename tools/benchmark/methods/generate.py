@@ -11,7 +11,7 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
-from tools.benchmark.methods.base import Context, Entry, Served, Server
+from tools.benchmark.methods.base import Context, Entry, Server
 from tools.benchmark.options import Options, short_name
 from tools.benchmark.rows import Measured
 
@@ -62,10 +62,10 @@ class GenerateServer:
         if self._assistant is not None:
             self._assistant.generation_config = copy.deepcopy(history)
 
-    async def serve(self, request: Request, known: Sequence[int], *, trace: bool = False) -> Served:
+    async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         if request.stop:
             raise OospecError(f"request {request.id!r}: stop strings are not given to generate; remove 'stop'")
-        return Served(await GuardedExecutor(self._parts.executor, request.id).run(lambda: self._measure(request)))
+        return await GuardedExecutor(self._parts.executor, request.id).run(lambda: self._measure(request))
 
     def _measure(self, request: Request) -> Measured:
         import torch

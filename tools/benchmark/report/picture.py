@@ -12,7 +12,7 @@ from oospec_async.drawing.look import axis, layout, note
 from oospec_async.drawing.picture import write_picture
 from oospec_async.request import Json
 from tools.benchmark.machine import measured_on
-from tools.benchmark.summary import Figure, MethodFigures, Summary
+from tools.benchmark.report.summary import Figure, MethodFigures, Summary
 
 _OTHER, _OURS, _BOUND = ("#7b8794", "#cbd2d9"), ("#1f5fa8", "#a9c8ea"), ("#a8893f", "#e6d9b4")  # total, decode
 _PARTS = {

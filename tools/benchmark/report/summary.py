@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.benchmark.compare import Difference
+from tools.benchmark.report.differences import Difference
 from tools.benchmark.rows import Header, Row
 
 

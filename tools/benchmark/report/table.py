@@ -9,9 +9,9 @@ from pydantic_core import to_json
 from oospec_async.console.command import visible
 from oospec_async.console.output import stdout
 from oospec_async.console.table import Table, cell, print_table
-from tools.benchmark.figures import OOSPEC, TOOLSPEC
 from tools.benchmark.machine import measured_on
-from tools.benchmark.summary import Figure, Ratios, Summary
+from tools.benchmark.report.figures import OOSPEC, TOOLSPEC
+from tools.benchmark.report.summary import Figure, Ratios, Summary
 
 _MOST_ROWS = 12  # of differing outputs that are shown by method
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from oospec_async.console.figures import distribution, known_mean, known_median, ratios, tokens_per_round
 from oospec_async.errors import OospecError
-from tools.benchmark.compare import Difference, differences
+from tools.benchmark.report.differences import Difference, differences
+from tools.benchmark.report.summary import Category, Figure, Hints, MethodFigures, Pair, Ratios, Summary
 from tools.benchmark.rows import Contents, Header, Measured
-from tools.benchmark.summary import Category, Figure, Hints, MethodFigures, Pair, Ratios, Summary
 
 REFERENCE, BASELINE = "generate", "ar"  # whose ids count, and whose times; the first method where they are not there
 PLAIN = (REFERENCE, BASELINE)  # the faster of them is what a user has today

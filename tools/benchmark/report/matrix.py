@@ -13,7 +13,7 @@ from statistics import fmean
 
 from oospec_async.console.table import Table
 from oospec_async.errors import OospecError
-from tools.benchmark.summary import MethodFigures, Summary
+from tools.benchmark.report.summary import MethodFigures, Summary
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What a rows file says: figures, tables, a picture. Knows no model."""
