@@ -16,12 +16,9 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.toolcall import ToolCall, parse_calls
 from oospec_async.trace import Trace, check_trace, read_trace
+from tools import model_trace
 from tools.model_shapes import SHAPES, Shape
-
-model_trace: Any = importlib.import_module("tools.model_trace")
-guess: Any = importlib.import_module("tools.trace_models.guess")
-rows: Any = importlib.import_module("tools.trace_models.rows")
-roofline: Any = importlib.import_module("tools.trace_models.roofline")
+from tools.trace_models import guess, roofline, rows
 
 QUESTION = "Which ferry sails from Oban to Craignure tomorrow?"
 

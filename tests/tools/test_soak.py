@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import mmap
 import os
@@ -19,9 +18,9 @@ import pytest
 
 from oospec_async.hints import decode_hint
 from oospec_async.sidecar.channel import MAX_PAYLOAD
-
-soak: Any = importlib.import_module("tools.soak")
-hostile: Any = importlib.import_module("tools.soaking.hostile")
+from oospec_async.testing import TOOLS
+from tools import soak
+from tools.soaking import hostile
 
 BLOCK = 32 << 20  # bytes
 
@@ -131,7 +130,7 @@ def test_a_footprint_sees_files_threads_and_children() -> None:
 
 
 def test_hostile_hints_are_many_different_ones_and_fit_the_channel() -> None:
-    chance, tools = random.Random(0), soak.models.TOOLS
+    chance, tools = random.Random(0), TOOLS
     payloads = [hostile.payload(chance) for _ in range(1000)]
     assert len(set(payloads)) > 600
     assert max(map(len, payloads)) == MAX_PAYLOAD

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from oospec_async.events import WaveReport
-from oospec_async.request import Request
 from oospec_async.runtime.executor import Executor
-from oospec_async.sidecar.channel import CHANNEL_SIZE, MAX_PAYLOAD, Address, HintReader, HintWriter
-from oospec_async.testing import TOOLS
+from oospec_async.sidecar.channel import MAX_PAYLOAD, Address
+from oospec_async.testing import TOOLS, ScriptedSidecar
 
 T = TypeVar("T")
 _FUNCTIONS = [*(tool.name for tool in TOOLS), "rm_rf", "", "name", "é" * 40]
@@ -63,31 +60,19 @@ def _value(chance: random.Random, depth: int) -> Any:
     )  # fmt: skip
 
 
-class HostileSidecar:
+class HostileSidecar(ScriptedSidecar):
     """Its waves never end; every call of its executor finds another payload in the channel."""
 
     def __init__(self, chance: random.Random) -> None:
-        block = memoryview(bytearray(CHANNEL_SIZE))
-        self._reader, self._writer, self._chance = HintReader(block), HintWriter(block), chance
-        self._address = Address(0)
+        super().__init__()
+        self._chance = chance
         self.sent = 0
-
-    @property
-    def reader(self) -> HintReader:
-        return self._reader
-
-    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
-        self._address = address
-        await asyncio.Event().wait()
-        return None
 
     def send(self) -> None:
         version = self._chance.choice((0, 1, 2, (1 << 32) - 1))
-        self._writer.write(self._address, payload(self._chance), version, time.monotonic_ns())
+        address = self.launched[-1] if self.launched else Address(0)
+        self.writer.write(address, payload(self._chance), version, time.monotonic_ns())
         self.sent += 1
-
-    async def close(self) -> None:
-        return
 
 
 class Sending:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from oospec_async.dialects.call_site import THINK
@@ -12,31 +11,14 @@ from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import SidecarPort
-from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader, HintWriter
+from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader
+from oospec_async.testing import ScriptedSidecar
 from oospec_async.toolcall import parse_calls
 from tools.benchmark.methods.base import Context, Entry, Server
 from tools.benchmark.methods.engine import EngineServer
 from tools.benchmark.rows import Measured
 
 _METHOD = "oospec"
-
-
-class KnownHint:
-    """A SidecarPort that publishes a request's hint before the prefill begins; where there is none, nothing."""
-
-    def __init__(self, hints: Mapping[str, Hint]) -> None:
-        """``hints``: by the request's id."""
-        block = memoryview(bytearray(CHANNEL_SIZE))
-        self.reader, self._writer = HintReader(block), HintWriter(block)
-        self.hints = hints
-
-    async def wave(self, address: Address, request: Request, *, reuse: bool = False) -> WaveReport | None:
-        if (hint := self.hints.get(request.id)) is not None:
-            self._writer.publish(address, hint, time.monotonic_ns())
-        return None
-
-    async def close(self) -> None:
-        return
 
 
 class Unseen:
@@ -67,8 +49,9 @@ class PerfectServer(EngineServer):
     """The engine with a hint made from the request's own output."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts, self._sidecar = parts, KnownHint({})
-        super().__init__(replace(parts, sidecar=self._sidecar), _METHOD)
+        self._parts, self._hints = parts, dict[str, Hint]()
+        # It publishes before the prefill begins.
+        super().__init__(replace(parts, sidecar=ScriptedSidecar(self._hints, ends=True)), _METHOD)
 
     async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         parts = self._parts
@@ -76,7 +59,9 @@ class PerfectServer(EngineServer):
         text = parts.codec.decode(known[:-1] if ended else known)
         before = parts.codec.decode(parts.prompts.ids(request)[-16:])
         hint = perfect_hint(text, request, thinking=before.rstrip().endswith(THINK))
-        self._sidecar.hints = {request.id: hint} if hint is not None else {}
+        self._hints.clear()
+        if hint is not None:
+            self._hints[request.id] = hint
         return await super().serve(request, known)
 
 
