@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oospec_async.errors import OospecError
@@ -57,3 +60,34 @@ def claim(device: Device) -> None:
     if device.core is not None:
         os.sched_setaffinity(0, {device.core})
         torch.set_num_threads(1)
+
+
+_at_work: set[object] = set()  # claims of single cores, of all engines of this process
+
+
+@contextlib.contextmanager
+def torch_threads_kept(device: Device) -> Iterator[None]:
+    """Around the life of a thread that claims a device: afterwards torch has as many threads as it had before.
+
+    torch holds a claim's one thread for the default of all threads that are yet to start, the application's too.
+    """
+    if device.core is None:
+        yield
+        return
+    import torch
+
+    before, claimed = torch.get_num_threads(), object()
+
+    def restore() -> None:
+        if torch.get_num_threads() == 1:  # else the application has set it anew
+            torch.set_num_threads(before)
+
+    _at_work.add(claimed)
+    try:
+        yield
+    finally:
+        _at_work.discard(claimed)
+        if not _at_work:
+            fresh = threading.Thread(target=restore)  # which sees the default, and changes no other thread's number
+            fresh.start()
+            fresh.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -85,3 +86,23 @@ def test_the_thread_of_all_cores_is_not_pinned() -> None:
         assert sorted(asyncio.run(executor.run(lambda: os.sched_getaffinity(0)))) == CORES
     finally:
         executor.close()
+
+
+def test_an_application_has_its_own_settings_again_when_the_last_engine_closes() -> None:
+    def of_a_new_thread() -> tuple[int, list[int]]:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: (torch.get_num_threads(), sorted(os.sched_getaffinity(0)))).result()
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        first, second = (ThreadExecutor(parse_device(f"cpu:{CORE}")) for _ in range(2))
+        assert [asyncio.run(each.run(torch.get_num_threads)) for each in (first, second)] == [1, 1]
+        first.close()
+        assert asyncio.run(second.run(torch.get_num_threads)) == 1
+        assert of_a_new_thread() == (1, CORES)  # also for the libraries that ask torch's default
+        second.close()
+        assert of_a_new_thread() == (3, CORES)
+        assert (torch.get_num_threads(), sorted(os.sched_getaffinity(0))) == (3, CORES)
+    finally:
+        torch.set_num_threads(before)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Protocol, TypeVar
 
-from oospec_async.devices import Device, claim
+from oospec_async.devices import Device, claim, torch_threads_kept
 
 T = TypeVar("T")
 
@@ -24,6 +25,8 @@ class ThreadExecutor:
     """A thread bound to a device, beside the event loop."""
 
     def __init__(self, device: Device) -> None:
+        self._kept = ExitStack()
+        self._kept.enter_context(torch_threads_kept(device))
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=device.name, initializer=claim, initargs=(device,))
 
     async def run(self, call: Callable[[], T]) -> T:
@@ -32,6 +35,7 @@ class ThreadExecutor:
     def close(self, *, wait: bool = True) -> None:
         """Calls that have not begun are dropped. ``wait``: until the running one has ended."""
         self._pool.shutdown(wait=wait, cancel_futures=True)
+        self._kept.close()
 
 
 class InlineExecutor:

@@ -15,7 +15,7 @@ import transformers
 from oospec_async.errors import OospecError
 from oospec_async.weights.adapters import check_adapter
 from oospec_async.weights.families import check_family
-from oospec_async.weights.quiet import errors_only
+from oospec_async.weights.quiet import errors_only, no_bars
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -32,7 +32,6 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
     Raises OospecError for a family that is refused, a tokenizer that is not a fast one, a CUDA device that is not
     there, and an adapter that belongs to another base.
     """
-    transformers.utils.logging.disable_progress_bar()
     config = _tried(f"{name}: config.json in {path} cannot be used", transformers.AutoConfig.from_pretrained, path)
     check_family(config, name)
     if (context := config.max_position_embeddings) < 2:
@@ -106,7 +105,7 @@ def _tried(what: str, call: Callable[..., Any], *arguments: Any, **options: Any)
 
     What else it would say on stderr is left out: an error is one line.
     """
-    with errors_only(transformers.utils.logging):
+    with no_bars(), errors_only(transformers.utils.logging):
         try:
             return call(*arguments, **options)
         except Exception as error:

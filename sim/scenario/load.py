@@ -19,9 +19,9 @@ class Load(Protocol):
     about: ClassVar[str]
 
     def arrivals(self, recorded: Sequence[int], seed: int) -> list[int] | None:
-        """When each request arrives, in ns; None: as soon as a target is free.
+        """When each request arrives, in ns after the first; None: as soon as a target is free.
 
-        ``recorded``: when each arrived in the trace, in ns.
+        ``recorded``: when each arrived in the trace, in ns; the first at any time, as in a part of a longer run.
         """
         ...
 
@@ -54,7 +54,7 @@ class Poisson:
     def arrivals(self, recorded: Sequence[int], seed: int) -> list[int]:
         gaps = np.random.default_rng([seed, 0x10AD]).exponential(NS / self.rate, len(recorded))
         arrivals: list[int] = np.rint(np.cumsum(gaps)).astype(np.int64).tolist()
-        return arrivals
+        return [ns - arrivals[0] for ns in arrivals]
 
     def doubt(self, recorded: Sequence[int]) -> None:
         return None
@@ -70,7 +70,8 @@ class Recorded:
     speed: Annotated[float, within(1e-6, 1e6)] = 1.0
 
     def arrivals(self, recorded: Sequence[int], seed: int) -> list[int]:
-        return [round(ns / self.speed) for ns in recorded]
+        first = min(recorded)
+        return [round((ns - first) / self.speed) for ns in recorded]
 
     def doubt(self, recorded: Sequence[int]) -> str | None:
         if len(recorded) < 2 or len(set(recorded)) > 1:

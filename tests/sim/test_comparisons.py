@@ -107,6 +107,16 @@ def test_recorded_arrivals_are_those_of_one_run_for_all_methods() -> None:
     assert arrivals(other, "ar")[3] == 7_000_000_000
 
 
+@pytest.mark.parametrize("load", ["recorded", "recorded:speed=3", "poisson:rate=2"])
+def test_no_figure_depends_on_when_the_first_request_arrives(load: str) -> None:
+    runs = [r.model_copy(update={"arrival": 0.5 * i}) for i, r in enumerate(random_requests(4, 4))]
+    part_of_a_longer_run = [r.model_copy(update={"arrival": 1000 + r.arrival}) for r in runs]
+    done, cut = (of(*each).run(scenario_of({"load": load})) for each in (runs, part_of_a_longer_run))
+    assert cut.figures == done.figures
+    assert [served.arrival for served in cut.replay.served] == [served.arrival for served in done.replay.served]
+    assert cut.replay.served[0].arrival == 0
+
+
 def test_a_trace_without_arrivals_is_told_under_recorded_load() -> None:
     simulator = of(*random_requests(4, 4))
     assert any("no arrivals" in note for note in simulator.run(scenario_of({"load": "recorded"})).notes)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import peft
 import pytest
 import torch
+import transformers
+from huggingface_hub.utils import are_progress_bars_disabled
 from safetensors.torch import load_file, save_file
 
 from helpers import tiny
 from oospec_async.errors import OospecError
-from oospec_async.weights.load import load
+from oospec_async.target.codec import TokenizerCodec
+from oospec_async.weights.load import load, load_tokenizer
 
 
 @pytest.fixture
@@ -47,9 +51,39 @@ def test_an_adapter_is_merged_when_it_is_loaded(base: Path, tmp_path: Path) -> N
     assert not any("lora" in name for name, _ in loaded.model.named_parameters())
 
 
+@pytest.mark.parametrize("shown", [True, False])
+def test_progress_bars_of_the_application_are_as_they_were(base: Path, shown: bool) -> None:
+    bars = transformers.utils.logging
+    before = bars.is_progress_bar_enabled()
+    (bars.enable_progress_bar if shown else bars.disable_progress_bar)()
+    try:
+        load(base, name="tiny-llama", dtype="float32", device="cpu")
+        assert bars.is_progress_bar_enabled() == shown
+        assert are_progress_bars_disabled() != shown
+    finally:
+        (bars.enable_progress_bar if before else bars.disable_progress_bar)()
+
+
 def test_an_adapter_that_lacks_layers_is_refused(base: Path, tmp_path: Path) -> None:
     adapter_for(tiny.random_model("llama"), "", tmp_path / "adapter")
     weights = tmp_path / "adapter" / "adapter_model.safetensors"
     save_file({key: value for key, value in load_file(weights).items() if "layers.1" not in key}, weights)
     with pytest.raises(OospecError, match="does not fit"):
         load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
+
+
+@pytest.mark.parametrize("left_in", ["truncation", "padding"])
+def test_what_a_training_script_left_in_the_tokenizer_cuts_and_pads_nothing(base: Path, left_in: str) -> None:
+    set_up = {
+        "truncation": {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0},
+        "padding": {
+            "strategy": {"Fixed": 64}, "direction": "Left", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+            "pad_token": "x",
+        },
+    }  # fmt: skip
+    file = base / "tokenizer.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {left_in: set_up[left_in]}))
+    codec = TokenizerCodec(load_tokenizer(base, "tiny"))
+    text = "What is the weather in Oslo?"
+    assert codec.encode(text) == tiny.codec().encode(text)
+    assert codec.decode(codec.encode(text)) == text
