@@ -26,7 +26,7 @@ from oospec_async.recording.provenance import Setup, software
 from oospec_async.request import Request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
-from oospec_async.sidecar.shipped_adapters import NO_ADAPTER, SHIPPED, find_adapter
+from oospec_async.sidecar.shipped_adapters import NO_ADAPTER, SHIPPED, check_named
 from oospec_async.timeline import check_timeline_path, write_timeline
 from oospec_async.trace import Trace, write_trace
 
@@ -77,7 +77,7 @@ def check(options: RunOptions) -> None:
     if options.timeline is not None:
         check_timeline_path(options.timeline)
     if engine.sidecar is not None:
-        find_adapter(engine.adapter, engine.sidecar)
+        check_named(engine.adapter)
     elif engine.adapter not in (SHIPPED, NO_ADAPTER):
         raise OospecError("--adapter belongs to a sidecar, and no method here takes its hints")
 

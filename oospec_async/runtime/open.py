@@ -52,7 +52,7 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
         if config.sidecar is not None:
             with interruptible():
                 found = _resolve(config.sidecar, "sidecar", report)
-            adapter = find_adapter(config.adapter, config.sidecar)
+            adapter = find_adapter(config.adapter, found, report)
             sidecar_info = _info(found, config, sidecar_device, adapter)
             worker = SidecarConfig(found.path, config.sidecar, sidecar_device, config.dtype, adapter)
             sidecar = SidecarProcess(worker)

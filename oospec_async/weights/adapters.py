@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from contextlib import suppress
 from pathlib import Path
 
 from oospec_async.errors import OospecError
@@ -27,3 +29,14 @@ def describe_adapter(folder: Path) -> str:
     except OSError as error:
         raise OospecError(f"{weights}: cannot be read: {error.strerror}") from None
     return f"{folder.name} (SHA-256 {digest[:12]})"
+
+
+def other_base(folder: Path, name: str) -> str | None:
+    """A line where an adapter says that it was made for a base of another name, perhaps a copy of the same."""
+    base = ""
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):  # told where it is loaded
+        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+        base = str(config["base_model_name_or_path"] or "")
+    if Path(base).name.lower() in ("", Path(name).name.lower()):
+        return None
+    return f"adapter {folder}: made for {base}, and the model is named {name}; it is taken if its shapes fit"

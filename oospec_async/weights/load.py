@@ -30,7 +30,7 @@ def load(path: Path, *, name: str, dtype: str, device: str, adapter: Path | None
     """Load a model onto a torch device, with a LoRA adapter merged into it where one is given.
 
     Raises OospecError for a family that is refused, a tokenizer that is not a fast one, a CUDA device that is not
-    there, and an adapter that belongs to another base.
+    there, and an adapter whose shapes do not fit.
     """
     config = _tried(f"{name}: config.json in {path} cannot be used", transformers.AutoConfig.from_pretrained, path)
     check_family(config, name)
@@ -70,16 +70,12 @@ def load_tokenizer(path: Path, name: str) -> Any:
     return tokenizer
 
 
-def read_adapter_config(adapter: Path, name: str) -> Any:
-    """The configuration of an adapter (peft format) that is for the base ``name``. Raises OospecError."""
+def read_adapter_config(adapter: Path) -> Any:
+    """The configuration of an adapter in peft format. Raises OospecError."""
     import peft
 
     check_adapter(adapter)
-    config = _tried(f"adapter {adapter}: not a peft adapter", peft.PeftConfig.from_pretrained, str(adapter))
-    base = str(config.base_model_name_or_path or "")
-    if Path(base).name.lower() not in ("", Path(name).name.lower()):
-        raise OospecError(f"adapter {adapter}: it belongs to {base}, not to {name}; name that model with --sidecar")
-    return config
+    return _tried(f"adapter {adapter}: not a peft adapter", peft.PeftConfig.from_pretrained, str(adapter))
 
 
 @contextlib.contextmanager
@@ -94,10 +90,16 @@ def peft_warnings() -> Iterator[None]:
 def _merge(model: Any, adapter: Path, name: str) -> Any:
     import peft
 
-    read_adapter_config(adapter, name)
-    what = f"adapter {adapter}: does not fit {name}"
+    def merged() -> Any:
+        adapted = peft.PeftModel.from_pretrained(model, str(adapter))
+        weights = peft.utils.load_peft_weights(str(adapter), device="cpu")
+        if odd := peft.set_peft_model_state_dict(adapted, weights).unexpected_keys:  # peft itself goes on without them
+            raise LookupError(f"it has no {odd[0]}")
+        return adapted.merge_and_unload()
+
+    read_adapter_config(adapter)
     with peft_warnings():
-        return _tried(what, lambda: peft.PeftModel.from_pretrained(model, str(adapter)).merge_and_unload())
+        return _tried(f"adapter {adapter}: does not fit {name}", merged)
 
 
 def _tried(what: str, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

@@ -101,7 +101,6 @@ def adapter(folder: Path, base: str = "", rank: int = 4) -> Path:
 
 ADAPTERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "tensors that do not fit": (lambda folder: None, "does not fit"),
-    "another base": (changed("adapter_config.json", base_model_name_or_path="Org/Other"), "it belongs to Org/Other"),
     "a config that is not JSON": (written("adapter_config.json", b"{oops"), "not a peft adapter"),
     "another kind": (changed("adapter_config.json", peft_type="NO_SUCH"), "not a peft adapter"),
     "weights that are noise": (written("adapter_model.safetensors", b"noise"), "does not fit"),
@@ -128,5 +127,6 @@ def test_what_the_sidecars_process_says_is_the_commands_line(
     folder = adapter(tmp_path / "other", base="Org/Other")
     done = command.run(*live, "--adapter", folder, stub="")
     assert (done.code, done.out, done.left) == (2, "", [])
-    assert done.err.splitlines()[-1].startswith(f"oospec-run: adapter {folder}: it belongs to Org/Other")
+    assert done.err.splitlines()[-1].startswith(f"oospec-run: adapter {folder}: does not fit")
+    assert f"adapter {folder}: made for Org/Other" in done.err
     assert "Traceback" not in done.err

@@ -22,26 +22,20 @@ PEFT = ("adapter_model.safetensors", "adapter_config.json")
 
 
 @pytest.mark.parametrize(
-    ("base", "recipe", "family", "reason"),
+    ("recipe", "family", "reason"),
     [
-        ("someone/Other-7B", Recipe(), "llama", "it belongs to someone/Other-7B, not to tiny-llama"),
-        ("tiny-llama", Recipe(rank=8), "llama", "--begin odd: adapter_config.json: r is 8, and the recipe has 32"),
-        ("tiny-llama", Recipe(alpha=8), "llama", "lora_alpha is 8, and the recipe has 64"),
-        ("tiny-llama", Recipe(), "fewer modules", "on all linear layers of the base and on them alone"),
-        (
-            "tiny-llama",
-            Recipe(),
-            "fewer layers",
-            "see base_model.model.model.layers.1.",
-        ),
-        ("tiny-llama", Recipe(), "damaged", "--begin odd: its weights cannot be used"),
-        ("tiny-llama", Recipe(), "no JSON", "adapter odd: not a peft adapter"),
+        (Recipe(rank=8), "llama", "--begin odd: adapter_config.json: r is 8, and the recipe has 32"),
+        (Recipe(alpha=8), "llama", "lora_alpha is 8, and the recipe has 64"),
+        (Recipe(), "fewer modules", "on all linear layers of the base and on them alone"),
+        (Recipe(), "fewer layers", "see base_model.model.model.layers.1."),
+        (Recipe(), "damaged", "--begin odd: its weights cannot be used"),
+        (Recipe(), "no JSON", "adapter odd: not a peft adapter"),
     ],
 )
 def test_adapters_to_begin_with_that_do_not_fit(
-    base: str, recipe: Recipe, family: str, reason: str, at: Path, capsys: pytest.CaptureFixture[str]
+    recipe: Recipe, family: str, reason: str, at: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save(at / "odd", base, recipe)
+    save(at / "odd", "tiny-llama", recipe)
     weights, config = at / "odd" / PEFT[0], at / "odd" / PEFT[1]
     if family == "fewer modules":
         model = tiny.random_model("llama")
@@ -54,6 +48,12 @@ def test_adapters_to_begin_with_that_do_not_fit(
     elif family == "no JSON":
         config.write_text("{")
     assert reason in refusal(capsys, TRAIN, "--begin", "odd")
+
+
+def test_an_adapter_for_a_base_of_another_name_is_begun_with(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(at / "odd", "someone/Other-7B", Recipe())
+    assert train_command(*TRAIN.split(), "--begin", "odd") == 0
+    assert "adapter odd: made for someone/Other-7B, and the model is named tiny-llama" in capsys.readouterr().err
 
 
 def test_a_file_is_of_one_sidecar(at: Path, capsys: pytest.CaptureFixture[str]) -> None:

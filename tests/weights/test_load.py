@@ -39,8 +39,9 @@ def adapter_for(model: torch.nn.Module, base_name: str, folder: Path) -> torch.T
     return logits
 
 
-def test_an_adapter_is_merged_when_it_is_loaded(base: Path, tmp_path: Path) -> None:
-    expected = adapter_for(tiny.random_model("llama"), "someone/tiny-llama", tmp_path / "adapter")
+@pytest.mark.parametrize("made_for", ["someone/tiny-llama", "/mnt/train/run-7/base", "unsloth/tiny-llama-bnb-4bit"])
+def test_an_adapter_whose_shapes_fit_is_merged_when_it_is_loaded(base: Path, tmp_path: Path, made_for: str) -> None:
+    expected = adapter_for(tiny.random_model("llama"), made_for, tmp_path / "adapter")
     loaded = load(base, name="someone/tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
     plain = load(base, name="someone/tiny-llama", dtype="float32", device="cpu")
     with torch.no_grad():
@@ -49,6 +50,15 @@ def test_an_adapter_is_merged_when_it_is_loaded(base: Path, tmp_path: Path) -> N
     torch.testing.assert_close(merged, expected, rtol=1e-4, atol=1e-4)
     assert not torch.allclose(unadapted, expected, rtol=1e-2, atol=1e-2)
     assert not any("lora" in name for name, _ in loaded.model.named_parameters())
+
+
+def test_an_adapter_of_a_deeper_model_is_refused(base: Path, tmp_path: Path) -> None:
+    adapter_for(tiny.random_model("llama"), "", tmp_path / "adapter")
+    file = tmp_path / "adapter" / "adapter_model.safetensors"
+    weights = load_file(file)
+    save_file(weights | {k.replace("layers.1", "layers.9"): v.clone() for k, v in weights.items()}, file)
+    with pytest.raises(OospecError, match=r"does not fit tiny-llama: .*layers\.9"):
+        load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
 
 
 @pytest.mark.parametrize("shown", [True, False])

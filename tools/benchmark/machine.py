@@ -54,7 +54,8 @@ def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Requ
     hardware = ", ".join([machine(), *accelerators(options.devices)])  # before gigabytes are fetched
     sidecar = any(plan.entry.needs_sidecar for plan in plans)
     drafter = options.draft_model if any(plan.entry.needs_draft_model for plan in plans) else None
-    adapter = find_adapter(options.adapter, options.sidecar) if sidecar else None
+    # What is odd about it says each engine that opens with it.
+    adapter = find_adapter(options.adapter, resolve(options.sidecar), lambda line: None) if sidecar else None
     return Fingerprint(
         requests=hashlib.sha256(
             "\n".join(each.model_dump_json(exclude_defaults=True) for each in requests).encode()

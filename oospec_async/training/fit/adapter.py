@@ -25,10 +25,10 @@ _SHAPE = ("peft_type", "r", "lora_alpha", "rank_pattern", "alpha_pattern", "use_
 def adapted(model: Any, recipe: Recipe, begin: Path | None = None) -> Any:
     """The model with the recipe's adapter around it: that of ``begin``, or a new one, which changes no output yet.
 
-    Raises OospecError for an adapter to begin with that is for another base, or not of the recipe's shape.
+    Raises OospecError for an adapter to begin with that does not fit the model, or is not of the recipe's shape.
     """
     if begin is not None:
-        check_begin(begin, recipe, model.name_or_path)
+        check_begin(begin, recipe)
     with peft_warnings():
         # Computing in the model's dtype is much faster on a CPU; what the optimiser adds up is float32.
         made = peft.get_peft_model(model, _config(recipe), autocast_adapter_dtype=False)
@@ -37,9 +37,9 @@ def adapted(model: Any, recipe: Recipe, begin: Path | None = None) -> Any:
     return made
 
 
-def check_begin(begin: Path, recipe: Recipe, base: str) -> None:
-    """Raises OospecError for an adapter to begin with that is of another base or shape, as its configuration says."""
-    found, own = read_adapter_config(begin, base), _config(recipe)
+def check_begin(begin: Path, recipe: Recipe) -> None:
+    """Raises OospecError for an adapter to begin with that is of another shape, as its configuration says."""
+    found, own = read_adapter_config(begin), _config(recipe)
     for name in _SHAPE:
         if getattr(found, name, None) != getattr(own, name):
             raise _unlike(begin, name, getattr(found, name, None), getattr(own, name))

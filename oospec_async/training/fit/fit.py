@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from oospec_async.training.fit.checkpoint import alone
 from oospec_async.training.fit.recipe import RECIPES
 from oospec_async.training.fit.trainer import Report, Trainer, TrainOptions
 from oospec_async.training.manifest import sha256
-from oospec_async.weights.adapters import describe_adapter
+from oospec_async.weights.adapters import describe_adapter, other_base
 from oospec_async.weights.fetch import ModelFiles, resolve
 from oospec_async.weights.load import check_device, load
 
@@ -48,9 +49,11 @@ def fit(options: FitOptions) -> None:
     if options.out.exists() and not options.out.is_dir():
         raise OospecError(f"--out {options.out}: is a file; name a directory for the adapter")
     if options.begin is not None:
-        check_begin(options.begin, RECIPES[options.recipe], options.sidecar)
+        check_begin(options.begin, RECIPES[options.recipe])
         if same_file(options.begin, options.out):
             raise OospecError(f"--begin and --out are both {options.out}; name another --out")
+        if (line := other_base(options.begin, options.sidecar)) is not None:
+            print(line, file=sys.stderr)
     rows = read_training_rows(options.rows)
     files = resolve(options.sidecar)
     claim(device)

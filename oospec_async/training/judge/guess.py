@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, encode_hint
 from oospec_async.request import Request
 from oospec_async.sidecar.loading import load_sidecar
-from oospec_async.sidecar.shipped_adapters import SHIPPED, find_adapter
+from oospec_async.sidecar.shipped_adapters import SHIPPED, check_named, find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.records import Object
 from oospec_async.training.stage import Growing, check_output, read_asked
@@ -41,8 +42,10 @@ def guess(options: GuessOptions) -> None:
     check_output(options.out, options.requests)
     _, device = parse_devices(options.devices or default_devices())
     check_device(device.torch_name)
-    adapter = find_adapter(options.adapter, options.sidecar)
+    check_named(options.adapter)
     requests = read_asked(options.requests)
+    files = resolve(options.sidecar)
+    adapter = find_adapter(options.adapter, files, lambda line: print(line, file=sys.stderr))
     said = {
         "sidecar": options.sidecar,
         "adapter": describe_adapter(adapter) if adapter else None,
@@ -52,7 +55,6 @@ def guess(options: GuessOptions) -> None:
     output = Growing(options.out, "guess", said, [options.requests], fields, lambda rows: {"requests": len(rows)})
     with output.opened() as (journal, bar):
         if todo := unanswered(requests, journal.rows):
-            files = resolve(options.sidecar)
             bar.console.print(f"sidecar: {files.line}", style="dim", markup=False, soft_wrap=True)
             claim(device)
             sidecar = load_sidecar(files.path, options.sidecar, options.dtype, device.torch_name, adapter)
