@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from oospec_async.runtime.config import EngineConfig
-from oospec_async.sidecar.shipped_adapters import SHIPPED
 from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET
+from oospec_async.weights.adapters import SHIPPED
 
 _MODEL = "Directory or Hugging Face id."
 ONE_DEVICE = "cuda:N, cpu, or cpu:N (one pinned core)"

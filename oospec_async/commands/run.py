@@ -26,9 +26,9 @@ from oospec_async.recording.provenance import Setup, software
 from oospec_async.request import Request
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
-from oospec_async.sidecar.shipped_adapters import NO_ADAPTER, SHIPPED, check_named
 from oospec_async.timeline import check_timeline_path, write_timeline
 from oospec_async.trace import Trace, write_trace
+from oospec_async.weights.adapters import NO_ADAPTER, SHIPPED, check_named
 
 
 @dataclass(frozen=True)

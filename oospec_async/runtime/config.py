@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from oospec_async.sidecar.shipped_adapters import SHIPPED
 from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET
+from oospec_async.weights.adapters import SHIPPED
 
 Report = Callable[[str], None]
 

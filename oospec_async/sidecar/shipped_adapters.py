@@ -11,18 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from oospec_async.errors import OospecError
-from oospec_async.weights.adapters import check_adapter, other_base
+from oospec_async.weights.adapters import NO_ADAPTER, SHIPPED, check_named, other_base
 from oospec_async.weights.fetch import ModelFiles
 
-SHIPPED, NO_ADAPTER = "shipped", "none"
-
 _FOLDER = Path(__file__).parent / "adapters"
-
-
-def check_named(adapter: str) -> None:
-    """Raises OospecError for a directory that holds no adapter."""
-    if adapter not in (SHIPPED, NO_ADAPTER):
-        check_adapter(Path(adapter))
 
 
 def find_adapter(named: str, sidecar: ModelFiles, report: Callable[[str], None]) -> Path | None:

@@ -9,6 +9,14 @@ from pathlib import Path
 
 from oospec_async.errors import OospecError
 
+SHIPPED, NO_ADAPTER = "shipped", "none"  # what may be named instead of a folder
+
+
+def check_named(adapter: str) -> None:
+    """Raises OospecError for a directory that holds no adapter."""
+    if adapter not in (SHIPPED, NO_ADAPTER):
+        check_adapter(Path(adapter))
+
 
 def check_adapter(folder: Path) -> None:
     """Raises OospecError unless a directory holds an adapter's configuration and weights."""

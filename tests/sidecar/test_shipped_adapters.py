@@ -10,8 +10,8 @@ import pytest
 
 from oospec_async.errors import OospecError
 from oospec_async.sidecar import shipped_adapters
-from oospec_async.sidecar.shipped_adapters import NO_ADAPTER, SHIPPED, find_adapter
-from oospec_async.weights.adapters import check_adapter, describe_adapter
+from oospec_async.sidecar.shipped_adapters import find_adapter
+from oospec_async.weights.adapters import NO_ADAPTER, SHIPPED, check_adapter, describe_adapter
 from oospec_async.weights.fetch import ModelFiles
 
 HERE = Path(shipped_adapters.__file__).parent / "adapters"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from oospec_async.sidecar.shipped_adapters import SHIPPED
 from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET
+from oospec_async.weights.adapters import SHIPPED
 
 
 class Options(BaseModel):

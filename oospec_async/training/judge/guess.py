@@ -12,12 +12,12 @@ from oospec_async.errors import OospecError
 from oospec_async.hints import Hint, encode_hint
 from oospec_async.request import Request
 from oospec_async.sidecar.loading import load_sidecar
-from oospec_async.sidecar.shipped_adapters import SHIPPED, check_named, find_adapter
+from oospec_async.sidecar.shipped_adapters import find_adapter
 from oospec_async.sidecar.wave import Sidecar, Wave
 from oospec_async.training.records import Object
 from oospec_async.training.stage import Growing, check_output, read_asked
 from oospec_async.training.teach.teacher import asked, unanswered
-from oospec_async.weights.adapters import describe_adapter
+from oospec_async.weights.adapters import SHIPPED, check_named, describe_adapter
 from oospec_async.weights.fetch import resolve
 from oospec_async.weights.load import check_device
 
