@@ -73,7 +73,7 @@ def test_by_default_gpus_are_taken_where_there_are_any(
 def test_the_thread_of_a_pinned_core_runs_on_that_core_and_no_other_thread_does() -> None:
     executor = ThreadExecutor(parse_device(f"cpu:{CORE}"))
     try:
-        assert asyncio.run(executor.run(lambda: os.sched_getaffinity(0))) == {CORE}
+        assert asyncio.run(executor.run(os.sched_getaffinity, 0)) == {CORE}
         assert asyncio.run(executor.run(torch.get_num_threads)) == 1
         assert sorted(os.sched_getaffinity(0)) == CORES
     finally:
@@ -83,7 +83,7 @@ def test_the_thread_of_a_pinned_core_runs_on_that_core_and_no_other_thread_does(
 def test_the_thread_of_all_cores_is_not_pinned() -> None:
     executor = ThreadExecutor(parse_device("cpu"))
     try:
-        assert sorted(asyncio.run(executor.run(lambda: os.sched_getaffinity(0)))) == CORES
+        assert sorted(asyncio.run(executor.run(os.sched_getaffinity, 0))) == CORES
     finally:
         executor.close()
 

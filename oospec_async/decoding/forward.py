@@ -9,7 +9,7 @@ from oospec_async.decoding.memory import State
 
 
 @dataclass(frozen=True)
-class Step:
+class TargetForward:
     """Per node the next token, its likely successors (best first), and the margin of the choice (logits).
 
     ``state`` is the last hidden state of the prompt, ``reused`` how many of its tokens were not read again (prefill

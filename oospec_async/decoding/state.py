@@ -58,6 +58,16 @@ class DecodeState:
         return self._text.text
 
     @property
+    def committed(self) -> list[int]:
+        """Prompt and output."""
+        return [*self._setting.prompt, *self.output]
+
+    @property
+    def last(self) -> int:
+        """The last committed token: the root of the next draft tree."""
+        return self.output[-1] if self.output else self._setting.prompt[-1]
+
+    @property
     def room(self) -> int:
         """Tokens that a draft may have: every round yields one more by itself."""
         return self._setting.limits.max_new_tokens - len(self.output) - 1

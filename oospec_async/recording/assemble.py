@@ -15,7 +15,7 @@ from oospec_async.events import Event
 from oospec_async.recording.link import link_samples
 from oospec_async.recording.profile import profiles
 from oospec_async.recording.provenance import Setup, software
-from oospec_async.recording.recorder import Recorder, Served
+from oospec_async.recording.recorder import Recorder, RequestLog
 from oospec_async.request import Json, Request
 from oospec_async.trace import (
     HostSample,
@@ -146,7 +146,8 @@ def _provenance(setup: Setup) -> Provenance:
     )
 
 
-def _profiles(served: Served, publishes: Sequence[Publish]) -> list[Profile]:
+def _profiles(served: RequestLog, publishes: Sequence[Publish]) -> list[Profile]:
+    assert served.decode is not None  # a recorder's ``served`` have one
     told = {publish.version for publish in publishes}
     return profiles(served.decode, [hint for hint in served.hints if hint.version in told])
 

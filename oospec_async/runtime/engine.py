@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import replace
 
 from oospec_async.completion import Chunk, Completion
 from oospec_async.decoding.drafters import drafters_of, needs_of
@@ -17,16 +16,16 @@ from oospec_async.decoding.verify import Limits
 from oospec_async.dialects.wrapping import observed_dialect
 from oospec_async.errors import OospecError
 from oospec_async.events import WaveReport
-from oospec_async.hints import Hint, decode_hint
+from oospec_async.recording.metrics import metrics_of
 from oospec_async.recording.profile import Decode
-from oospec_async.recording.recorder import Recorder, Served
-from oospec_async.request import Request, Tool
+from oospec_async.recording.recorder import Recorder
+from oospec_async.request import Request
 from oospec_async.runtime.config import EngineConfig, Report
 from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
 from oospec_async.runtime.ports import SidecarPort
 from oospec_async.runtime.rounds import Emit, Rounds
-from oospec_async.sidecar.channel import Address, Delivery, HintReader
+from oospec_async.sidecar.channel import Address, HintReader
 from oospec_async.toolcall import parse_calls
 
 _FINISH_SECONDS = 30.0  # how long a recorder waits for a wave whose decode has ended
@@ -119,34 +118,30 @@ class Engine:
             # Not across methods: of two that serve the same request, the second would find its whole prompt.
             reuse = self.parts.reuse_prefix and method == self._last_method
             self._last_method = method
+            log = self.recorder.begin(request.id, method, arrival_ns, start_ns)
             async with self._wave(request, sidecar, reuse) as (reader, wave):
-                parts, log = self.parts, self.recorder
+                parts, memory = self.parts, self._memories[method]
                 executor = GuardedExecutor(parts.executor, request.id)
-                rounds = Rounds(parts.target, executor, reader, log, request.id, method, emit, parts.clock, model)
-                memory = self._memories[method]
+                rounds = Rounds(parts.target, executor, parts.clock, log, emit, reader, model)
                 prefill = await rounds.prefill(prompt, reuse=reuse)
                 recollection = memory.recall(prefill.state)
                 setting = self._setting(request, prompt, drafters, recollection)
                 state = parts.decoding(setting)
-                await rounds.run(state)
-                dialect = observed_dialect(state.text, self.parts.prompts.dialects, thinking=state.prompt_thinks)
+                await rounds.run(state, prefill)
+                dialect = observed_dialect(state.text, parts.prompts.dialects, thinking=state.prompt_thinks)
                 memory.learn(state.output, prefill.state, recollection, dialect)
                 report = await self._report(wave)
-        self._record_wave(report, method)
-        hints = _published(rounds.deliveries, report, request.tools)
-        decode = Decode(setting, tuple(state.output), tuple(rounds.successors))
-        self.recorder.serve(Served(request.id, method, arrival_ns, start_ns, decode, hints))
-        metrics = rounds.metrics(start_ns, len(state.output), report)
+        log.ended(Decode(setting, tuple(state.output), tuple(log.successors)), report, request.tools)
         return Completion(
             request=request.id,
             method=method,
             text=state.text,
             tokens=tuple(state.output),
             sources=tuple(state.sources),
-            margins=tuple(rounds.margins),
+            margins=tuple(log.margins),
             calls=tuple(parse_calls(state.text, thinking=state.prompt_thinks)),
             finish=state.finish or "length",
-            metrics=metrics,
+            metrics=metrics_of(log, len(state.output), report),
         )
 
     def _prompt(self, request: Request) -> list[int]:
@@ -206,18 +201,3 @@ class Engine:
         await asyncio.wait([wave], timeout=_FINISH_SECONDS if self.parts.finish_waves else 0)
         ended = wave.done() and not wave.cancelled() and wave.exception() is None
         return wave.result() if ended else None
-
-    def _record_wave(self, report: WaveReport | None, method: str) -> None:
-        for event in report.events if report is not None else ():
-            self.recorder.add(replace(event, method=method))
-
-
-def _published(
-    deliveries: Sequence[tuple[int, int, Delivery]], report: WaveReport | None, tools: Sequence[Tool]
-) -> tuple[Hint, ...]:
-    """The hints of a wave as the target's side reads them: those that it has polled, and those of the report."""
-    payloads = report.payloads if report is not None else ()
-    told = [decode_hint(payload, version, tools) for version, payload in payloads]
-    hints = {hint.version: hint for hint in told if hint is not None}
-    hints |= {delivery.hint.version: delivery.hint for _, _, delivery in deliveries}
-    return tuple(hints[version] for version in sorted(hints))

@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import ParamSpec, Protocol, TypeVar
 
 from oospec_async.devices import Device, claim, torch_threads_kept
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Executor(Protocol):
     """Runs calls for one device. Calls are short of nothing but time: they touch no asyncio object."""
 
-    async def run(self, call: Callable[[], T]) -> T: ...
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T: ...
 
     def close(self) -> None: ...
 
@@ -29,8 +31,8 @@ class ThreadExecutor:
         self._kept.enter_context(torch_threads_kept(device))
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=device.name, initializer=claim, initargs=(device,))
 
-    async def run(self, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, call)
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(function, *arguments, **options))
 
     def close(self, *, wait: bool = True) -> None:
         """Calls that have not begun are dropped. ``wait``: until the running one has ended."""
@@ -41,8 +43,8 @@ class ThreadExecutor:
 class InlineExecutor:
     """Runs calls at once, on the caller's thread: for tests, and for models that take no time."""
 
-    async def run(self, call: Callable[[], T]) -> T:
-        return call()
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        return function(*arguments, **options)
 
     def close(self) -> None:
         return

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from oospec_async.errors import OospecError
 from oospec_async.runtime.executor import Executor
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _LONGEST = 200  # characters of a library's own words
@@ -25,12 +26,12 @@ class GuardedExecutor:
     def __init__(self, inner: Executor, request: str) -> None:
         self._inner, self._request = inner, request
 
-    async def run(self, call: Callable[[], T]) -> T:
-        """Raises RequestFailed for whatever ``call`` raises; an OospecError passes as it is."""
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Raises RequestFailed for whatever ``function`` raises; an OospecError passes as it is."""
 
         def guarded() -> T:
             try:
-                return call()
+                return function(*arguments, **options)
             except OospecError:
                 raise
             except Exception as error:

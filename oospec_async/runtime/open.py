@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -66,23 +65,24 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
         # A load cannot be stopped: whoever gives up meanwhile does not wait for it.
         stack.callback(lambda: executor.close(wait=not loading))
         report("loading the models")
-        where = functools.partial(load, files.path, name=config.target, dtype=config.dtype, device=device.torch_name)
         starting = sidecar.start() if sidecar is not None else asyncio.sleep(0)
-        loaded, _ = await asyncio.gather(executor.run(where), starting)
+        loading_target = executor.run(
+            load, files.path, name=config.target, dtype=config.dtype, device=device.torch_name
+        )
+        loaded, _ = await asyncio.gather(loading_target, starting)
         rule = GreedyRule.from_config(loaded.model.generation_config, config.target)
         target = Target(TreeModel(loaded.model), rule)
         small = None
         if small_files is not None:
-            fitting = functools.partial(_small_model, small_files, config, device, loaded.tokenizer, target.vocabulary)
-            small = await executor.run(fitting)
+            its = (loaded.tokenizer, target.vocabulary)
+            small = await executor.run(_small_model, small_files, config, device, *its)
         loading = False
         prompts, codec = Prompts(loaded.tokenizer, config.target), TokenizerCodec(loaded.tokenizer)
         report("measuring what a round costs by tree size")  # not before: loading would disturb it
         curve = await executor.run(target.calibrate)
         draft_model, draft_model_info = None, None
         if small_files is not None and small is not None:
-            measuring = functools.partial(DraftModel.calibrated, small, rule, curve, target.vocabulary)
-            draft_model = await executor.run(measuring)
+            draft_model = await executor.run(DraftModel.calibrated, small, rule, curve, target.vocabulary)
             draft_model_info = _info(small_files, config, device)
             report(draft_model.line)
         yield Parts(

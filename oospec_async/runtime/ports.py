@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from oospec_async.decoding.draft_chain import Chain
-from oospec_async.decoding.forward import Step
+from oospec_async.decoding.forward import TargetForward
 from oospec_async.events import WaveReport
 from oospec_async.request import Request
 from oospec_async.sidecar.channel import Address, HintReader
@@ -27,9 +27,9 @@ class TargetPort(Protocol):
     @property
     def end_tokens(self) -> frozenset[int]: ...
 
-    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step: ...
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> TargetForward: ...
 
-    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step: ...
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> TargetForward: ...
 
 
 class DraftPort(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oospec_async.decoding.forward import Step
+from oospec_async.decoding.forward import TargetForward
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.target.greedy import GreedyRule
 from oospec_async.target.tree_model import TreeModel
@@ -39,7 +39,7 @@ class Target:
     def end_tokens(self) -> frozenset[int]:
         return self._rule.end_tokens
 
-    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> TargetForward:
         """Read a prompt, of which a beginning that the last request had too need not be read again if ``reuse``.
 
         The step's one node is the prompt's last token.
@@ -50,9 +50,11 @@ class Target:
             self._committed, self._tree, self._base = list(prompt), prompt[-1:], len(prompt) - 1
             choice = self._rule.choose(logits.rows, self._committed, [()])
             state = np.asarray(logits.state.float().cpu().numpy())
-        return Step(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns(), state, reused)
+        return TargetForward(
+            choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns(), state, reused
+        )
 
-    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> TargetForward:
         """Keep ``path`` of the last tree (nodes, root first), then run a tree whose root follows it."""
         start = time.monotonic_ns()
         model = self.model
@@ -63,7 +65,7 @@ class Target:
             self._base, self._tree = model.trunk, tokens
             logits = model.extend(tokens, [self._base + parent for parent in parents])
             choice = self._rule.choose(logits.rows, self._committed, _paths(tokens, parents))
-        return Step(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns())
+        return TargetForward(choice.predicted, choice.successors, choice.margins, start, time.monotonic_ns())
 
     def calibrate(self) -> VerifyCurve:
         """Measure the seconds that trees of several sizes take here: the best of a few runs each, never falling."""

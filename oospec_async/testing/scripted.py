@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from oospec_async.decoding.draft_chain import Chain
-from oospec_async.decoding.forward import Step
+from oospec_async.decoding.forward import TargetForward
 from oospec_async.decoding.memory import State
 from oospec_async.decoding.text import Codec
 from oospec_async.dialects.dialect import NAMED, Dialect
@@ -72,7 +72,7 @@ class ScriptedTarget:
         """How the script of the newest request goes on after ``tokens``, its prompt and output."""
         return self._script[len(tokens) - self._prompt_tokens :]
 
-    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> TargetForward:
         start = time.monotonic_ns()
         text = self._codec.decode(prompt)
         self.prompts.append(text)
@@ -82,7 +82,7 @@ class ScriptedTarget:
         self._prompt_tokens, self._places, self.rounds = len(prompt), [0], 0
         return self._forward(start, np.ones(4, dtype=np.float32))
 
-    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> TargetForward:
         start = time.monotonic_ns()
         self.rounds += 1
         self.before_verify(self.rounds)
@@ -97,9 +97,11 @@ class ScriptedTarget:
             self._places.append(place + 1 if follows else -1)
         return self._forward(start, None)
 
-    def _forward(self, start: int, state: State | None) -> Step:
+    def _forward(self, start: int, state: State | None) -> TargetForward:
         predicted = [self._script[n] if 0 <= n < len(self._script) else self._end for n in self._places]
-        return Step(predicted, [[p] for p in predicted], [1.0] * len(predicted), start, time.monotonic_ns(), state)
+        return TargetForward(
+            predicted, [[p] for p in predicted], [1.0] * len(predicted), start, time.monotonic_ns(), state
+        )
 
 
 class ScriptedDraftModel:

@@ -11,7 +11,7 @@ from oospec_async.decoding.state import Setting
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
 from oospec_async.events import Event
-from oospec_async.recording.recorder import Served
+from oospec_async.recording.recorder import RequestLog
 from oospec_async.request import Message, Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
@@ -34,7 +34,7 @@ class VirtualRun:
     """What the engine said of each timetable, and what happened: times in ns since the start of the run."""
 
     completions: tuple[Completion, ...]
-    served: tuple[Served, ...]
+    served: tuple[RequestLog, ...]
     events: tuple[Event, ...]
     waves: tuple[VirtualWave, ...]  # those that were launched
 

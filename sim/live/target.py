@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
-from oospec_async.decoding.forward import Step
+from oospec_async.decoding.forward import TargetForward
 from oospec_async.dialects.dialect import Dialect
 from oospec_async.request import Request
 from sim.live.clock import VirtualClock
@@ -15,6 +15,7 @@ from sim.live.devices import VirtualDevice
 from sim.replay.timetable import Rank, Timetable
 from sim.scenario.placement import Law
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _ENDLESS = 1 << 62
 
@@ -43,7 +44,7 @@ class VirtualCodec:
 
 
 class VirtualTarget:
-    """Says 1, 2, 3, …: after a token that stands where it says, the next one. A Step's times are its length only."""
+    """Says 1, 2, 3, …: after a token that stands where it says, the next one. A forward's times are its length only."""
 
     context = vocabulary = _ENDLESS
     end_tokens: frozenset[int] = frozenset()
@@ -52,7 +53,7 @@ class VirtualTarget:
         self._timetables, self._law, self._clock = timetables, law, clock
         self._verify_ns: Mapping[tuple[int, int], int] = {}  # by output tokens committed and size of the tree
 
-    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> TargetForward:
         timetable = self._timetables[prompt[0]]
         self._clock.spend(timetable.before_ns, Rank.TARGET_ASKS)
         self._verify_ns = {
@@ -62,13 +63,13 @@ class VirtualTarget:
         }
         return _step([1], self._law(timetable.prefill_ns))
 
-    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> TargetForward:
         committed = tokens[0]
         return _step([token + 1 for token in tokens], self._law(self._verify_ns[committed, len(tokens)]))
 
 
-def _step(predicted: Sequence[int], ns: int) -> Step:
-    return Step(predicted, [()] * len(predicted), [0.0] * len(predicted), 0, ns)
+def _step(predicted: Sequence[int], ns: int) -> TargetForward:
+    return TargetForward(predicted, [()] * len(predicted), [0.0] * len(predicted), 0, ns)
 
 
 class VirtualExecutor:
@@ -77,9 +78,9 @@ class VirtualExecutor:
     def __init__(self, device: VirtualDevice) -> None:
         self._device = device
 
-    async def run(self, call: Callable[[], T]) -> T:
-        step = call()
-        assert isinstance(step, Step), "a virtual target's calls are forwards"
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        step = function(*arguments, **options)
+        assert isinstance(step, TargetForward), "a virtual target's calls are forwards"
         span: asyncio.Future[tuple[int, int]] = asyncio.get_running_loop().create_future()
 
         def ended(begin: int, end: int) -> None:

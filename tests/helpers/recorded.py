@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from helpers import tiny
 from helpers.calling import Questions, calling_model
 from helpers.stubs import CALL, ask
-from oospec_async.decoding.forward import Step
+from oospec_async.decoding.forward import TargetForward
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.hints import Hint
 from oospec_async.request import Request
@@ -40,12 +40,12 @@ class Publishing:
         self.hints: Mapping[int, Hint] = {}
         self._round = 0
 
-    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> TargetForward:
         self._round = 0
         self._publish()
         return self._target.prefill(prompt)
 
-    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Step:
+    def verify(self, path: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> TargetForward:
         self._round += 1
         self._publish()
         return self._target.verify(path, tokens, parents)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from oospec_async.completion import Completion
 from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Message, Request, Tool
 from oospec_async.runtime.engine import Engine
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Run = Callable[[Coroutine[Any, Any, Any]], Any]  # runs a coroutine to its end
 
@@ -42,9 +43,9 @@ def ask(text: str = "Paris?", **more: Any) -> Request:
 class YieldingExecutor:
     """Runs calls on the caller's thread, after every other task has had its turn."""
 
-    async def run(self, call: Callable[[], T]) -> T:
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         await asyncio.sleep(0)
-        return call()
+        return function(*arguments, **options)
 
     def close(self) -> None:
         return

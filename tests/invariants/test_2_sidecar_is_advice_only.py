@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import pytest
 import uvloop
@@ -26,6 +26,7 @@ from oospec_async.runtime.parts import Parts
 from oospec_async.sidecar.channel import CHANNEL_SIZE
 from oospec_async.sidecar.process import SidecarProcess
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 WRITERS = (
@@ -42,10 +43,10 @@ class Patient:
         self._inner, self._sidecar = inner, sidecar
         self._untouched = bytes(CHANNEL_SIZE)
 
-    async def run(self, call: Callable[[], T]) -> T:
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         while self._sidecar.pid is not None and bytes(self._sidecar._block) == self._untouched:
             await asyncio.sleep(0)
-        return await self._inner.run(call)
+        return await self._inner.run(function, *arguments, **options)
 
     def close(self) -> None:
         return

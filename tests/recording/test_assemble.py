@@ -18,7 +18,7 @@ from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.recording.assemble import make_trace
 from oospec_async.recording.profile import Decode
 from oospec_async.recording.provenance import Setup
-from oospec_async.recording.recorder import Recorder, Served
+from oospec_async.recording.recorder import Recorder
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.sidecar.channel import Address
@@ -57,8 +57,8 @@ DONE = Completion(
 def recorder(events: list[Event] = EVENTS, hints: tuple[Hint, ...] = HINTS) -> Recorder:
     (served,) = serve([Case("r", "hello")], "ar").recorder.served
     made = Recorder(keep=True)
-    made.events = list(events)
-    made.serve(Served("r", "oospec", int(8e9), int(9.5e9), served.decode, hints))
+    log = made.begin("r", "oospec", int(8e9), int(9.5e9))
+    log.events, log.hints, log.decode = list(events), hints, served.decode
     return made
 
 
@@ -96,7 +96,7 @@ def test_a_trace_tells_what_every_forward_took_and_the_host_between_two_of_the_t
 
 def test_arrivals_count_from_the_first_one_and_waiting_for_a_turn_is_not_in_before() -> None:
     made = recorder()
-    made.serve(replace(made.served[0], request="unfinished", arrival_ns=int(7e9), start_ns=int(7e9)))
+    made.logs.append(replace(made.logs[0], request="unfinished", events=[], arrival_ns=int(7e9), start_ns=int(7e9)))
     (run,) = make_trace(SETUP, made, [ASKED], [DONE]).requests
     assert (run.arrival, run.before) == (1.0, 0.5)
 

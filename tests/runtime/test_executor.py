@@ -35,7 +35,7 @@ def test_calls_run_in_the_order_in_which_they_were_made(executor: Executor, run:
         return n
 
     async def many() -> list[int]:
-        return await asyncio.gather(*(executor.run(lambda n=n: call(n)) for n in range(20)))  # type: ignore[misc]
+        return await asyncio.gather(*(executor.run(call, n) for n in range(20)))
 
     assert run(many()) == seen == list(range(20))
 
@@ -65,7 +65,7 @@ def test_the_loop_goes_on_while_a_call_runs(thread: ThreadExecutor, run: Run) ->
     release = threading.Event()
 
     async def release_it() -> bool:
-        waiting = asyncio.create_task(thread.run(lambda: release.wait(60)))
+        waiting = asyncio.create_task(thread.run(release.wait, 60))
         await asyncio.sleep(0)
         release.set()  # would never come to pass if the loop waited for the call
         return await waiting
@@ -107,14 +107,14 @@ def test_a_call_cancelled_before_its_turn_never_runs(thread: ThreadExecutor, run
     ran: list[str] = []
 
     async def cancel_the_second() -> None:
-        first = asyncio.create_task(thread.run(lambda: release.wait(60)))
-        second = asyncio.create_task(thread.run(lambda: ran.append("second")))
+        first = asyncio.create_task(thread.run(release.wait, 60))
+        second = asyncio.create_task(thread.run(ran.append, "second"))
         await asyncio.sleep(0)
         second.cancel()
         await asyncio.wait([second])
         release.set()
         await first
-        await thread.run(lambda: ran.append("third"))
+        await thread.run(ran.append, "third")
 
     run(cancel_the_second())
     assert ran == ["third"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from helpers import tiny
 from helpers.scripted import VOCABULARY
 from helpers.stubs import CALL
-from oospec_async.decoding.forward import Step
+from oospec_async.decoding.forward import TargetForward
 from oospec_async.errors import OospecError
 from oospec_async.events import WaveReport
 from oospec_async.recording.assemble import make_trace
@@ -95,7 +95,7 @@ class Notes(ScriptedTarget):
         super().__init__(CALL)
         self.reuse: list[bool] = []
 
-    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> Step:
+    def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> TargetForward:
         self.reuse.append(reuse)
         return replace(super().prefill(prompt), reused=3 if reuse else 0)
 

@@ -6,12 +6,13 @@ import json
 import random
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from oospec_async.runtime.executor import Executor
 from oospec_async.sidecar.channel import MAX_PAYLOAD, Address
 from oospec_async.testing import TOOLS, ScriptedSidecar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _FUNCTIONS = [*(tool.name for tool in TOOLS), "rm_rf", "", "name", "é" * 40]
 _KEYS = [*(slot.name for tool in TOOLS for slot in tool.slots), "no such", "", "\ud800"]
@@ -81,9 +82,9 @@ class Sending:
     def __init__(self, inner: Executor, sidecar: HostileSidecar) -> None:
         self._inner, self._sidecar = inner, sidecar
 
-    async def run(self, call: Callable[[], T]) -> T:
+    async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         self._sidecar.send()
-        return await self._inner.run(call)
+        return await self._inner.run(function, *arguments, **options)
 
     def close(self) -> None:
         self._inner.close()

@@ -61,8 +61,7 @@ class EngineServer:
             completion = await self._engine.generate(request)
             return _measured(completion, recorder.events)
         finally:
-            recorder.events.clear()
-            recorder.served.clear()
+            recorder.logs.clear()
 
 
 def _measured(completion: Completion, events: Sequence[Event]) -> Measured:

@@ -65,7 +65,7 @@ class GenerateServer:
     async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         if request.stop:
             raise OospecError(f"request {request.id!r}: stop strings are not given to generate; remove 'stop'")
-        return await GuardedExecutor(self._parts.executor, request.id).run(lambda: self._measure(request))
+        return await GuardedExecutor(self._parts.executor, request.id).run(self._measure, request)
 
     def _measure(self, request: Request) -> Measured:
         import torch
