@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from pydantic_core import PydanticUseDefault
@@ -13,31 +13,8 @@ from oospec_async.errors import OospecError
 from oospec_async.files.json_text import json_lines
 from oospec_async.files.reading import decoded, read_bytes
 from oospec_async.files.validation import validated
-
-Json = Any  # any JSON value
-Kind = Literal["string", "integer", "number", "boolean", "array", "object", "null", "any"]
-
-# What schemas in the wild call the JSON types (BFCL's Python, Java and JavaScript files, API-Bank, Seal-Tools).
-_KINDS: dict[str, Kind] = {
-    "string": "string", "str": "string", "char": "string", "date": "string", "datetime": "string", "time": "string",
-    "integer": "integer", "int": "integer", "long": "integer", "short": "integer", "byte": "integer",
-    "number": "number", "float": "number", "double": "number",
-    "boolean": "boolean", "bool": "boolean",
-    "array": "array", "list": "array", "tuple": "array", "arraylist": "array", "set": "array",
-    "object": "object", "dict": "object", "hashmap": "object", "map": "object",
-    "null": "null", "none": "null",
-}  # fmt: skip
-
-
-def kind_of(schema: Json) -> Kind:
-    """The JSON kind that a parameter schema declares; ``any`` where it declares none, several or an unknown one."""
-    declared = schema.get("type") if isinstance(schema, dict) else None
-    if isinstance(declared, list):
-        named = [t for t in declared if t != "null"]
-        declared = named[0] if len(named) == 1 else None
-    if not isinstance(declared, str):
-        return "any"
-    return _KINDS.get(declared.lower().split("[")[0].split("(")[0].strip(), "any")
+from oospec_async.schema import Json as Json
+from oospec_async.schema import Kind, kind_of, plain
 
 
 def _default_for_null(value: Json) -> Json:
@@ -56,7 +33,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class Parameter(BaseModel):
-    """One argument of one function: a slot of the wave."""
+    """One argument of one function: a slot of the wave. Its schema is in plain form."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -98,8 +75,8 @@ class Tool(BaseModel):
     @cached_property
     def slots(self) -> tuple[Parameter, ...]:
         """Parameters in schema order. A malformed part of a schema means fewer slots, never an error."""
-        properties = self.parameters.get("properties")
-        required = self.parameters.get("required")
+        parameters = plain(self.parameters)
+        properties, required = parameters.get("properties"), parameters.get("required")
         names = set(required) if isinstance(required, list) and all(isinstance(r, str) for r in required) else set()
         if not isinstance(properties, dict):
             return ()

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from oospec_async.errors import OospecError
-from oospec_async.request import Tool, kind_of, parse_request
+from oospec_async.request import Tool, parse_request
+from oospec_async.schema import kind_of
 
 
 def raw(**fields: Any) -> dict[str, Any]:

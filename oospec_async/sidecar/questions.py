@@ -10,7 +10,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from oospec_async.request import Json, Parameter, Request, Tool, kind_of
+from oospec_async.request import Json, Parameter, Request, Tool
+from oospec_async.schema import kind_of
 
 _LONGEST_DESCRIPTION = 64  # characters of a description that are worth their tokens
 _LONGEST_EXAMPLES = 40  # of these, for examples: targets like to take their values from there

@@ -7,7 +7,8 @@ import re
 import torch
 
 from oospec_async.decoding.text import Codec
-from oospec_async.request import Kind, Parameter
+from oospec_async.request import Parameter
+from oospec_async.schema import Kind
 
 _NUMBER = re.compile(r" ?-?\d+\.?\d*|\.\d*|\d*")
 # What the first token of an answer may be, by kind; a space stands before every answer.

@@ -7,15 +7,18 @@ in every round, so a rejected draft, an unexpected key or a second call cannot d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import Draft, View
 from oospec_async.dialects.call_site import keys_of
+from oospec_async.dialects.dialect import quote
 from oospec_async.dialects.partial_json import At, unquote
 from oospec_async.dialects.render import Continuation, Partial, Unknown, continue_object, render_object
 from oospec_async.dialects.wrapping import closing_left, opening_left
-from oospec_async.request import Json, Parameter, Tool, kind_of
+from oospec_async.request import Json, Parameter, Tool
+from oospec_async.schema import kind_of
 
 _LITERAL = 0.9  # chance that the next token of a call is the literal one
 _SURVIVAL = 0.97
@@ -43,18 +46,23 @@ def _inside(view: View) -> Iterator[Draft]:
     root = cursor.frames[0]
     name_key, arguments_key = keys_of(root)
     named = root.members.get(name_key) if name_key is not None else None
-    tools = [t for t in view.tools if named is None or t.name == unquote(named)]
     seen: list[str] = []
     if len(cursor.frames) > 1 and root.key == arguments_key:
         arguments = cursor.frames[1]
         writing = len(cursor.frames) > 2 or cursor.at in _KEY_KNOWN
         seen = [*arguments.members, *([arguments.key] if writing and arguments.key not in arguments.members else [])]
+    tools = [t for t in view.tools if named is None or t.name == unquote(named)]
+    if len(tools) > _OPTIONS:  # fewer need no sieve: of one that does not fit nothing is drafted
+        begun = cursor.partial if cursor.at is At.IN_STRING and cursor.frames == [root] and root.key == name_key else ""
+        tools = [t for t in tools if quote(t.name).startswith(begun) and all(map(t.slot, seen))]
     guessed = cursor.at is At.IN_STRING and named is not None
     certainty = _STRING_ENDS if guessed else _LITERAL
     for tool in tools[:_OPTIONS]:
         for arguments_left, chance in _orders(tool, seen):
             expected = {name_key or dialect.name_key: tool.name, arguments_key or dialect.arguments_key: arguments_left}
-            for part in _fork(expected, lambda e: continue_object(view.text, cursor, e, dialect.spacing)):
+            for part in _fork(
+                expected, lambda e: continue_object(view.text, cursor, e, dialect.spacing), cursor.partial
+            ):
                 closer = dialect.closer if part.whole else ""
                 yield Draft(part.text + closer, certainty * chance / len(tools), final=part.whole)
 
@@ -100,18 +108,25 @@ def _expect(schema: Json, slot: str, depth: int) -> Json:
     if kind == "object" and isinstance(properties, dict) and properties and depth < 4:
         return Partial({str(key): _expect(inner, str(key), depth + 1) for key, inner in properties.items()})
     enum = schema.get("enum") if isinstance(schema, dict) and kind != "array" else None
-    options = tuple(enum[:_OPTIONS]) if isinstance(enum, list) else (True, False) if kind == "boolean" else ()
+    options = tuple(enum) if isinstance(enum, list) else (True, False) if kind == "boolean" else ()
     return Unknown(_OPENINGS.get(kind, ""), slot, options)
 
 
-def _fork(expected: dict[str, Json], write: Callable[[dict[str, Json]], Continuation]) -> Iterator[Continuation]:
-    """Write up to the first value that is not known; where it has few options, write on with each."""
+def _fork(
+    expected: dict[str, Json], write: Callable[[dict[str, Json]], Continuation], written: str = ""
+) -> Iterator[Continuation]:
+    """Write up to the first value that is not known; where it has few options, write on with each.
+
+    ``written``: of the value, if it is the one that is being written. Of many options it leaves few.
+    """
     part = write(expected)
     unknown = part.stopped_at
     if unknown is None or not unknown.options:
         yield part
         return
-    for option in unknown.options:
+    begun = "" if part.text else written
+    fitting = (option for option in unknown.options if quote(option).startswith(begun))
+    for option in islice(fitting, _OPTIONS):
         yield write(_filled(expected, unknown, option))
 
 

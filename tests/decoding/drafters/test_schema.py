@@ -141,3 +141,41 @@ def test_no_schema_and_no_output_make_it_raise(schema: Any, output: str) -> None
 def test_however_many_functions_are_offered_few_are_drafted(count: int) -> None:
     tools = [Tool(name=f"f{n}") for n in range(count)]
     assert len(candidates("schema", "", tools=tools)) <= 24
+
+
+CRATES = [
+    Tool(name=f"count_crates_{n:03}", parameters={"properties": {f"bay_{n}": {"type": "string"}}}) for n in range(120)
+]
+
+
+@pytest.mark.parametrize("wanted", [0, 8, 87, 119])
+def test_of_many_functions_those_are_drafted_that_fit_what_is_written(wanted: int) -> None:
+    name = CRATES[wanted].name
+    for begun in (name[:-1], name):
+        found = drafted(f'{CALL}"{begun}', tools=CRATES)
+        assert any((begun + text).startswith(name) for text in found) == (wanted % 10 < 8 or begun == name)
+        assert len(found) <= 16
+    assert any(name in text for text in drafted(f'{{"arguments": {{"bay_{wanted}": "x"', tools=CRATES))
+
+
+def test_one_function_that_fits_among_many_is_as_likely_as_the_only_one() -> None:
+    (best, *_) = sorted(candidates("schema", f'{CALL}"count_crates_087', tools=CRATES), key=lambda c: -c.prior)
+    assert best.prior == candidates("schema", f'{CALL}"count_crates_087', tools=CRATES[87:88])[0].prior
+
+
+BERTHS = [f"berth {n}" for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("values", "begun", "rest"),
+    [(BERTHS, '"berth 5', "6"), (list(range(100, 300)), "28", "7"), ([*[1.5] * 9, 2.5], "2", ".5")],
+)
+def test_of_many_enumerated_values_those_are_drafted_that_fit_what_is_written(
+    values: list[Any], begun: str, rest: str
+) -> None:
+    inner = {"type": "object", "properties": {"b": {"enum": values}, "c": {}}}
+    for schema, written in (({"enum": values}, begun), (inner, '{"b": ' + begun)):
+        tools = [Tool(name="f", parameters={"properties": {"a": schema}})]
+        found = texts("schema", '{"name": "f", "arguments": {"a": ' + written, tools=tools)
+        assert any(text.startswith(rest) for text in found)
+        assert len(found) <= 16

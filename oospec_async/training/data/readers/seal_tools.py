@@ -11,7 +11,8 @@ from pydantic import Field
 
 from oospec_async.errors import OospecError
 from oospec_async.files.validation import validated
-from oospec_async.request import Json, kind_of
+from oospec_async.request import Json
+from oospec_async.schema import kind_of
 from oospec_async.training.data.readers.accepted import answered, typed
 from oospec_async.training.data.readers.base import Format, as_tools, refers
 from oospec_async.training.data.readers.literals import literal
