@@ -59,9 +59,11 @@ class RequestLog:
     def drafted(self, start_ns: int, end_ns: int, tree: DraftTree) -> None:
         self._add("host", "draft", start_ns, end_ns, tokens=len(tree) - 1)
 
-    def committed(self, start_ns: int, end_ns: int, verdict: Verdict, forward: TargetForward) -> None:
+    def chosen(self, verdict: Verdict, forward: TargetForward) -> None:
         self.margins += [forward.margins[node] for node in verdict.path]
         self.successors += [forward.successors[node] for node in verdict.path]
+
+    def committed(self, start_ns: int, end_ns: int, verdict: Verdict) -> None:
         self._add("host", "commit", start_ns, end_ns, tokens=len(verdict.tokens))
 
     def verified(self, forward: TargetForward, tree: DraftTree, verdict: Verdict, sources: Sequence[str]) -> None:

@@ -74,7 +74,8 @@ class Rounds:
     def _commit(self, state: DecodeState, tree: DraftTree, forward: TargetForward) -> Verdict:
         start, position = self.clock(), len(state.output)
         verdict = state.commit(tree, forward.predicted, forward.successors)
-        self.log.committed(start, self.clock(), verdict, forward)
+        self.log.chosen(verdict, forward)  # within the commit's time, and so within the request's
+        self.log.committed(start, self.clock(), verdict)
         sources, pieces = tuple(state.sources[position:]), tuple(state.pieces[position:])
         self.emit(Chunk(verdict.tokens, sources, pieces, verdict.finish))
         return verdict

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from helpers.stubs import CALL, HINT, Run, YieldingExecutor, ask, served
+from oospec_async.decoding.forward import TargetForward
 from oospec_async.events import Event, WaveReport
 from oospec_async.hints import CallHint, Hint, encode_hint
 from oospec_async.request import Request
@@ -54,6 +58,23 @@ def test_counts_add_up() -> None:
     assert metrics.mean_accepted == (metrics.output_tokens - 1) / metrics.rounds
     assert 0 < metrics.prefill_seconds <= metrics.first_token_seconds <= metrics.total_seconds
     assert metrics.decode_seconds == pytest.approx(metrics.total_seconds - metrics.first_token_seconds)
+
+
+def test_a_requests_time_holds_what_is_copied_from_its_last_forward() -> None:
+    now = 0
+
+    class Margins(list[float]):
+        def __getitem__(self, node: Any) -> Any:
+            nonlocal now
+            now += 1000
+            return super().__getitem__(node)
+
+    class Copied(ScriptedTarget):
+        def prefill(self, prompt: Sequence[int], *, reuse: bool = False) -> TargetForward:
+            return replace(super().prefill(prompt), margins=Margins([1.0]))
+
+    engine = scripted_engine(Copied(CALL), clock=lambda: now)
+    assert served(engine, ask(max_new_tokens=1), "ar").metrics.total_seconds == 1e-6
 
 
 def test_a_wave_that_ended_in_time_is_reported_with_its_hidden_share() -> None:
