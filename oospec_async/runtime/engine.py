@@ -114,7 +114,8 @@ class Engine:
         async with self._turn:
             self._serial += 1
             start_ns = self.parts.clock()
-            prompt = self._prompt(request)
+            # Templates and texts may be long: not on the loop, where others wait for their own.
+            prompt = await self.parts.executor.run(self._prompt, request)
             # Not across methods: of two that serve the same request, the second would find its whole prompt.
             reuse = self.parts.reuse_prefix and method == self._last_method
             self._last_method = method

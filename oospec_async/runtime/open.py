@@ -77,7 +77,8 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
             its = (loaded.tokenizer, target.vocabulary)
             small = await executor.run(_small_model, small_files, config, device, *its)
         loading = False
-        prompts, codec = Prompts(loaded.tokenizer, config.target), TokenizerCodec(loaded.tokenizer)
+        prompts = await executor.run(Prompts, loaded.tokenizer, config.target)
+        codec = TokenizerCodec(loaded.tokenizer)
         report("measuring what a round costs by tree size")  # not before: loading would disturb it
         curve = await executor.run(target.calibrate)
         draft_model, draft_model_info = None, None

@@ -15,7 +15,7 @@ from oospec_async.hints import CallHint, Hint
 from oospec_async.request import Request
 from oospec_async.runtime.executor import ThreadExecutor
 from oospec_async.sidecar.channel import Address
-from oospec_async.testing import ScriptedSidecar, ScriptedTarget, scripted_engine
+from oospec_async.testing import CharCodec, MessagePrompts, ScriptedSidecar, ScriptedTarget, scripted_engine
 
 
 @pytest.mark.parametrize("method", ["ar", "oospec"])
@@ -105,3 +105,28 @@ def test_a_sidecar_whose_wave_raises_changes_nothing(run: Run) -> None:
     completion = run(scripted_engine(ScriptedTarget(CALL), Broken()).generate(ask()))
     assert completion.text == CALL
     assert completion.metrics.hint.wave_seconds is None
+
+
+def test_the_loop_goes_on_while_a_template_or_a_tokeniser_takes_its_time(run: Run) -> None:
+    began, release = threading.Event(), threading.Event()
+
+    class SlowPrompts(MessagePrompts):
+        def ids(self, request: Request) -> list[int]:
+            began.set()
+            assert release.wait(60), "the loop waited for the prompt"
+            return super().ids(request)
+
+    executor, codec = ThreadExecutor(Device("cpu")), CharCodec()
+    engine = scripted_engine(ScriptedTarget({"a": CALL}), executor=executor, prompts=SlowPrompts(codec), method="ar")
+
+    async def release_it() -> Completion:
+        serving = asyncio.create_task(engine.generate(ask("a")))
+        while not began.is_set():
+            await asyncio.sleep(0)
+        release.set()
+        return await serving
+
+    try:
+        assert run(release_it()).text == CALL
+    finally:
+        executor.close()
