@@ -13,11 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import write_atomically
 from oospec_async.weights import hub, packaged
+from oospec_async.weights.places import cache_dir
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,6 @@ def resolve(name: str, *, offline: bool = False) -> ModelFiles:
         return ModelFiles(name, path, source, weights_sha256(path))
     except OSError as error:
         raise OospecError(f"{name}: {error.filename or 'its files'}: {error.strerror}") from None
-
-
-def cache_dir() -> Path:
-    """`$OOSPEC_CACHE`, else the user's cache: on Linux `$XDG_CACHE_HOME/oospec`, else `~/.cache/oospec`."""
-    own = os.environ.get("OOSPEC_CACHE")
-    return Path(own).expanduser() if own else platformdirs.user_cache_path("oospec")
 
 
 def weights_sha256(folder: Path) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from oospec_async.errors import OospecError
+from oospec_async.weights.places import hub_cache
 from oospec_async.weights.quiet import errors_only
 
 _TIMEOUT = 4.0  # seconds until a hub that does not answer counts as out of reach
@@ -56,7 +57,7 @@ def cached(name: str) -> Path | None:
     except ImportError as error:
         raise OospecError(f"huggingface_hub is missing: {_EXTRA}") from error
     try:
-        config = try_to_load_from_cache(name, "config.json")
+        config = try_to_load_from_cache(name, "config.json", cache_dir=hub_cache())
     except HFValidationError as error:
         raise OospecError(f"{name!r} is neither a directory nor a Hugging Face id") from error
     if not isinstance(config, str):
@@ -80,7 +81,7 @@ def fetch(name: str) -> Path:
             # One form of the weights, and none of the copies for other tools that lie in subfolders.
             weights = next((shards for whole, shards in _WEIGHTS.items() if {whole, whole + _INDEX} & files), "*")
             wanted = ["*.json", "*.jinja", "*.txt", "*.model", weights]
-            folder = snapshot_download(name, allow_patterns=wanted, ignore_patterns=["*/*"])
+            folder = snapshot_download(name, cache_dir=hub_cache(), allow_patterns=wanted, ignore_patterns=["*/*"])
     except GatedRepoError as error:
         raise OospecError(
             f"{name}: its licence must be accepted on the hub first, then log in: hf auth login"

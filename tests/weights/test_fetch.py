@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pwd
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 
 from helpers.packages import DATA, NAME, Registry, leftovers, make_model
 from oospec_async.errors import OospecError
-from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET, fetch, hub, packaged
+from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET, fetch, hub, packaged, places
 
 # --- names
 
@@ -192,7 +194,47 @@ def test_where_the_cache_is(variables: dict[str, str], folder: str, monkeypatch:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert fetch.cache_dir() == Path(folder).expanduser()
+    assert places.cache_dir() == Path(folder).expanduser()
+
+
+def no_home(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
+    """A user without a home and without a name, as a container may run for."""
+
+    def nobody(uid: int) -> None:
+        raise KeyError(uid)
+
+    for name in ("HOME", "OOSPEC_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "~/.cache/huggingface/hub")  # as it comes out then
+    places._temporary.cache_clear()
+
+
+@pytest.mark.parametrize("own", [None, "~/mine"])
+def test_a_user_without_a_home_has_a_temporary_cache_and_is_told_once(
+    own: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    no_home(monkeypatch, tmp_path)
+    if own is not None:
+        monkeypatch.setenv("OOSPEC_CACHE", own)
+    folder = tmp_path / f"oospec-{os.getuid()}"
+    files = fetch.resolve(str(make_model(tmp_path / "mine")))
+    assert files.weights_sha256 == hashlib.sha256(b"weights").hexdigest()
+    assert (folder / "hashes").is_dir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert places.hub_cache() == folder / "hub"
+    assert capsys.readouterr().err.splitlines() == [
+        f"this user has no home: weights are kept in {folder} (OOSPEC_CACHE names another folder)"
+    ]
+
+
+def test_a_temporary_cache_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_home(monkeypatch, tmp_path)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / f"oospec-{os.getuid()}").symlink_to(tmp_path / "theirs")
+    with pytest.raises(OospecError, match="belongs to another user; name a folder for the cache with OOSPEC_CACHE"):
+        places.cache_dir()
 
 
 # --- the command
