@@ -82,7 +82,6 @@ def convert(gguf: Path, out: Path) -> None:
     try:
         import gguf as reader
         import torch
-        from safetensors import SafetensorError
         from transformers import AutoModelForCausalLM, GenerationConfig
         from transformers.utils import logging
     except ImportError as error:
@@ -105,9 +104,11 @@ def convert(gguf: Path, out: Path) -> None:
         )
         try:
             model.save_pretrained(out)
-        except SafetensorError as error:
+            tokenizer.save_pretrained(out)
+        except OSError:
+            raise
+        except Exception as error:  # safetensors and tokenizers have kinds of their own for a full disk
             raise OospecError(f"cannot write the weights to {out}: {error}") from error
-        tokenizer.save_pretrained(out)
     for path in out.iterdir():
         path.chmod(0o644)  # safetensors writes for the owner alone
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from oospec_async.errors import OospecError
 from oospec_async.weights.places import hub_cache
 from oospec_async.weights.quiet import errors_only
+from oospec_async.weights.troubles import known_trouble, words_of
 
 _TIMEOUT = 4.0  # seconds until a hub that does not answer counts as out of reach
 _TOKENIZER = ("tokenizer.json", "tokenizer.model", "vocab.json")
@@ -80,8 +81,12 @@ def fetch(name: str) -> Path:
             files = {file.rfilename for file in HfApi().model_info(name, timeout=_TIMEOUT).siblings or []}
             # One form of the weights, and none of the copies for other tools that lie in subfolders.
             weights = next((shards for whole, shards in _WEIGHTS.items() if {whole, whole + _INDEX} & files), "*")
+            if weights == "*" and files:
+                raise OospecError(f"{name}: {_no_weights(files)}")
             wanted = ["*.json", "*.jinja", "*.txt", "*.model", weights]
             folder = snapshot_download(name, cache_dir=hub_cache(), allow_patterns=wanted, ignore_patterns=["*/*"])
+    except OospecError:
+        raise
     except GatedRepoError as error:
         raise OospecError(
             f"{name}: its licence must be accepted on the hub first, then log in: hf auth login"
@@ -89,7 +94,18 @@ def fetch(name: str) -> Path:
     except RepositoryNotFoundError as error:
         raise OutOfReach("the hub has no such model, or keeps it private") from error
     except Exception as error:  # which kinds there are depends on the HTTP library that huggingface_hub was built on
+        known = known_trouble(words_of(error), hub_cache(), "HF_HOME", "SSL_CERT_FILE")
+        if known is not None:
+            raise OutOfReach(f"fetching it from the hub failed: {known}") from error
         raise OutOfReach(f"the hub cannot be reached ({type(error).__name__})") from error
     if gap := missing(Path(folder)):
         raise OospecError(f"{name}: the hub's copy lacks {gap}")
     return Path(folder)
+
+
+def _no_weights(files: set[str]) -> str:
+    """Why nothing is fetched of a repository that has these files."""
+    lacks = f"the hub's copy has none of {', '.join(_WEIGHTS)}"
+    if not (packed := sorted(file for file in files if file.endswith(".gguf"))):
+        return lacks
+    return f"{lacks}, only GGUF files, and none was fetched: {', '.join(packed)}"

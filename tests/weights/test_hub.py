@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,9 @@ from oospec_async.errors import OospecError
 from oospec_async.weights import hub
 
 
-def hub_with(monkeypatch: pytest.MonkeyPatch, files: list[str], answer: Path | type[Exception]) -> dict[str, Any]:
+def hub_with(
+    monkeypatch: pytest.MonkeyPatch, files: list[str], answer: Path | Exception | type[Exception]
+) -> dict[str, Any]:
     """A hub that lists these files; returns what it is then asked to download."""
     asked: dict[str, Any] = {}
 
@@ -23,12 +26,20 @@ def hub_with(monkeypatch: pytest.MonkeyPatch, files: list[str], answer: Path | t
         asked.update(options, name=name)
         if isinstance(answer, Path):
             return str(answer)
-        raise answer.__new__(answer)
+        raise answer.__new__(answer) if isinstance(answer, type) else answer
 
     listing = SimpleNamespace(siblings=[SimpleNamespace(rfilename=file) for file in files])
     monkeypatch.setattr(huggingface_hub, "HfApi", lambda: SimpleNamespace(model_info=lambda name, timeout: listing))
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
     return asked
+
+
+def refused_certificate() -> Exception:
+    """As HTTP libraries hand it on."""
+    said = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate (_ssl.c:1006)"
+    error = ConnectionError("connection failed")
+    error.__cause__ = ssl.SSLCertVerificationError(1, said)
+    return error
 
 
 @pytest.mark.parametrize(
@@ -54,6 +65,20 @@ def test_one_form_of_the_weights_is_fetched(
         (GatedRepoError, OospecError, "Org/Tiny: its licence must be accepted"),
         (RepositoryNotFoundError, hub.OutOfReach, "the hub has no such model"),
         (ConnectionError, hub.OutOfReach, r"the hub cannot be reached \(ConnectionError\)"),
+        (
+            OSError(28, "No space left on device"),
+            hub.OutOfReach,
+            r"/\S*: No space left .*; make room .* HF_HOME",
+        ),
+        (RuntimeError("Data processing error: (os error 28)"), hub.OutOfReach, "No space left on device; make room"),
+        (
+            OSError(30, "Read-only file system", "/ro/x"),
+            hub.OutOfReach,
+            "/ro/x: Read-only file system; make it",
+        ),
+        (PermissionError(13, "Permission denied", "/x"), hub.OutOfReach, "/x: Permission denied; make it .* HF_HOME"),
+        (PermissionError(13, "Permission denied"), hub.OutOfReach, r"cannot be reached \(PermissionError\)"),
+        (refused_certificate(), hub.OutOfReach, "certificate is refused .self-signed certificate.; .* SSL_CERT_FILE"),
         (Path("/nowhere"), OospecError, "Org/Tiny: the hub's copy lacks config.json"),
     ],
 )
@@ -63,3 +88,22 @@ def test_what_the_hub_does_not_give_has_a_reason(
     hub_with(monkeypatch, [], answer)
     with pytest.raises(raised, match=said):
         hub.fetch("Org/Tiny")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (
+            ["README.md", "m.Q8_0.gguf", "m.Q4_0.gguf"],
+            "only GGUF files, and none was fetched: m.Q4_0.gguf, m.Q8",
+        ),
+        (["model.onnx", "model.msgpack"], "the hub's copy has none of model.safetensors, pytorch_model.bin$"),
+    ],
+)
+def test_of_a_repository_without_weights_that_can_be_loaded_nothing_is_fetched(
+    files: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = hub_with(monkeypatch, files, Path("/nowhere"))
+    with pytest.raises(OospecError, match=said):
+        hub.fetch("Org/Tiny")
+    assert asked == {}

@@ -39,8 +39,17 @@ def test_pip_is_asked_for_a_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             "OSError: No space left",
         ),
         ("", "it gave no reason"),
+        (
+            "ERROR: Could not install: [Errno 28] No space left on device\n",
+            "/.*: No space left on device; make room .*",
+        ),
+        (
+            "WARNING: Retrying: '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: expired (_ssl.c:1006)'\n"
+            "ERROR: No matching distribution found\n",
+            r"its certificate is refused \(expired\); .* with PIP_CERT",
+        ),
     ],
-    ids=["an error", "pip itself breaks", "nothing"],
+    ids=["an error", "pip itself breaks", "nothing", "a full disk", "a certificate"],
 )
 def test_a_failure_of_pip_is_one_line(said: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", pip_says(1, said))
