@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oospec_async.request import Message, Request, Tool, parse_request, read_requests
     from oospec_async.runtime.config import EngineConfig
     from oospec_async.runtime.engine import Engine
-    from oospec_async.toolcall import ToolCall, parse_calls
+    from oospec_async.toolcall import InvalidCall, ToolCall, ToolCalls, parse_calls
 
 __all__ = [
     "Chunk",
@@ -25,12 +25,14 @@ __all__ = [
     "Engine",
     "EngineConfig",
     "HintUse",
+    "InvalidCall",
     "Message",
     "Metrics",
     "OospecError",
     "Request",
     "Tool",
     "ToolCall",
+    "ToolCalls",
     "parse_calls",
     "parse_request",
     "read_requests",
@@ -42,7 +44,7 @@ _HOMES = {
     "request": ("Message", "Request", "Tool", "parse_request", "read_requests"),
     "runtime.config": ("EngineConfig",),
     "runtime.engine": ("Engine",),
-    "toolcall": ("ToolCall", "parse_calls"),
+    "toolcall": ("InvalidCall", "ToolCall", "ToolCalls", "parse_calls"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from oospec_async.decoding.verify import Finish
-from oospec_async.toolcall import ToolCall
+from oospec_async.toolcall import InvalidCall, ToolCall
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ class Completion:
     tokens: tuple[int, ...]
     sources: tuple[str, ...]
     margins: tuple[float, ...]  # of each token: by how much its logit beat the second best
-    calls: tuple[ToolCall, ...]
+    calls: tuple[ToolCall, ...]  # of functions on offer
     finish: Finish
     metrics: Metrics
+    invalid_calls: tuple[InvalidCall, ...] = ()  # written as calls are, and none of a function on offer

@@ -49,6 +49,8 @@ def print_completion(console: Console, completion: Completion) -> None:
         line += f", the wave failed: {metrics.hint.error}"
     console.print()
     console.print(Text(f"  {line}", style="dim"))
+    for call in completion.invalid_calls:
+        console.print(Text(f"  {call.name!r} is not among the calls: {call.reason}", style="dim"))
 
 
 def print_failure(console: Console, error: str) -> None:

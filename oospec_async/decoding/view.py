@@ -45,7 +45,7 @@ class View:
 
     @cached_property
     def site(self) -> CallSite:
-        return locate(self.text, thinking=self.prompt_thinks)
+        return locate(self.text, thinking=self.prompt_thinks, offered={tool.name for tool in self.tools})
 
     @cached_property
     def dialects(self) -> list[Dialect]:

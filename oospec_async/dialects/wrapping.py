@@ -33,7 +33,9 @@ def observed_dialect(text: str, known: Sequence[Dialect], *, thinking: bool = Fa
     if len(site.calls) > 1:
         between = text[first.end : site.calls[1].start]
     spacing = Spacing().observed(first.gaps)
-    return Dialect("observed", opener, closer, between, first.name_key, first.arguments_key, spacing)
+    written = (call.arguments_key for call in site.calls if call.arguments_key)
+    arguments_key = next(written, base.arguments_key if base is not None else Dialect.arguments_key)
+    return Dialect("observed", opener, closer, between, first.name_key, arguments_key, spacing)
 
 
 def opening_left(text: str, site: CallSite, dialect: Dialect) -> str | None:

@@ -133,6 +133,7 @@ class Engine:
                 memory.learn(state.output, prefill.state, recollection, dialect)
                 report = await self._report(wave)
         log.ended(Decode(setting, tuple(state.output), tuple(log.successors)), report, request.tools)
+        calls = parse_calls(state.text, thinking=state.prompt_thinks, tools=request.tools)
         return Completion(
             request=request.id,
             method=method,
@@ -140,7 +141,8 @@ class Engine:
             tokens=tuple(state.output),
             sources=tuple(state.sources),
             margins=tuple(log.margins),
-            calls=tuple(parse_calls(state.text, thinking=state.prompt_thinks)),
+            calls=tuple(calls),
+            invalid_calls=calls.invalid,
             finish=state.finish or "length",
             metrics=metrics_of(log, len(state.output), report),
         )

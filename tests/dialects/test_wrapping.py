@@ -51,6 +51,13 @@ def test_one_call_is_enough_for_opener_closer_and_keys(dialect: Dialect) -> None
     assert form(seen)[3] == form(dialect)[3]
 
 
+@pytest.mark.parametrize("dialect", [HERMES, API_BANK], ids=lambda d: d.name)
+def test_a_call_without_arguments_shows_the_known_key_for_them(dialect: Dialect) -> None:
+    assert form(observed_dialect(dialect.opener + '{"name": "f"}' + dialect.closer, KNOWN))[3] == dialect.arguments_key
+    later = observed_dialect('<tool_call>{"name": "f"}</tool_call>\n{"name": "g", "parameters": {}}', [])
+    assert form(later)[3] == "parameters"
+
+
 def test_an_unknown_dialect_is_taken_literally() -> None:
     seen = observed_dialect('[TOOL_CALLS] {"function":"f","arguments":{"a":1}}</s>', [])
     assert form(seen) == ("[TOOL_CALLS] ", "</s>", "</s>\n[TOOL_CALLS] ", "arguments")

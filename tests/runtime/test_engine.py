@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from helpers.stubs import CALL, HINT, Run, ask, call, served
+from oospec_async.commands.terminal import print_completion
 from oospec_async.errors import OospecError
 from oospec_async.request import Message, Request
 from oospec_async.runtime.engine import Engine
@@ -121,6 +124,17 @@ def test_a_request_without_tools_is_served() -> None:
     sidecar = ScriptedSidecar(HINT)
     completion = served(scripted_engine(ScriptedTarget("Good day."), sidecar), request)
     assert (completion.text, completion.calls) == ("Good day.", ())
+
+
+def test_what_calls_nothing_on_offer_is_reported_apart_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    text = f'{{"name": "Ada", "parameters": {{"age": 36}}}}\n{call("Paris")}'
+    completion = served(scripted_engine(ScriptedTarget(text)), method="toolspec")
+    assert [c.name for c in completion.calls] == ["get_weather"]
+    (told,) = completion.invalid_calls
+    assert (told.name, told.arguments) == ("Ada", {"age": 36})
+    assert json.loads(json.dumps(dataclasses.asdict(completion)))["invalid_calls"] == [dataclasses.asdict(told)]
+    print_completion(Console(), completion)
+    assert "'Ada' is not among the calls: no function of this name is on offer" in capsys.readouterr().out
 
 
 def test_a_call_within_the_think_block_that_the_prompt_opened_is_no_call(run: Run) -> None:

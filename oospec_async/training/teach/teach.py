@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.progress import Progress
@@ -47,7 +47,8 @@ class EngineTeacher:
         except OospecError as error:
             return Reply((), str(error), REFUSED)
         done = await self._engine.generate(request)
-        return Reply([asdict(call) for call in done.calls], done.text, done.finish)
+        said = (*done.calls, *done.invalid_calls)  # an answer that also calls what is not on offer is not taught
+        return Reply([{"name": call.name, "arguments": call.arguments} for call in said], done.text, done.finish)
 
 
 Opening = Callable[[TeachOptions, Progress], contextlib.AbstractAsyncContextManager[Teacher]]

@@ -79,6 +79,11 @@ def test_a_second_call_is_drafted_like_the_first() -> None:
     assert any(text.startswith('"city"') for text in drafted(first + "\n" + WEATHER))
 
 
+@pytest.mark.parametrize("call", ['{"name": "now"}', '{"name": "now", "arguments": null}'])
+def test_after_a_call_without_arguments_the_output_may_end(call: str) -> None:
+    assert "\n</tool_call>" in drafted("<tool_call>\n" + call)
+
+
 def test_a_function_that_is_not_offered_gets_no_arguments() -> None:
     assert drafted(CALL + '"rm_rf", "arguments": {') == set()
 
