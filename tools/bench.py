@@ -27,6 +27,7 @@ from oospec_async.console.options import COUNT, PATH, names
 from oospec_async.console.output import note, stdout
 from oospec_async.console.table import print_table
 from oospec_async.decoding.drafters import METHODS as ENGINE_METHODS
+from oospec_async.decoding.drafters.needs import CHAINS
 from oospec_async.devices import default_devices, parse_devices
 from oospec_async.drawing.picture import check_picture
 from oospec_async.errors import OospecError
@@ -161,7 +162,7 @@ def run(
     if twice := next((name for name in shorts if shorts.count(name) > 1), None):
         raise OospecError(f"--assistant: two end in {twice!r}, by which a method names its own; rename a directory")
     plans = plan(methods, common) if methods is not None else default_plan(common)
-    if common.draft_model is not None and not any(each.entry.needs_draft_model for each in plans):
+    if common.draft_model is not None and not any(CHAINS in each.entry.needs for each in plans):
         raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it; add one")
     header = Header(
         fingerprint=fingerprint(common, plans, asked),

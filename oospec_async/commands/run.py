@@ -18,7 +18,8 @@ from oospec_async.commands import terminal
 from oospec_async.commands.summary import summarise
 from oospec_async.completion import Completion
 from oospec_async.console.output import COUNTED, note, stdout
-from oospec_async.decoding.drafters import drafters_of, needs_of
+from oospec_async.decoding.drafters import drafters_of, lacking, needs_of
+from oospec_async.decoding.drafters.needs import CHAINS, HINTS
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
 from oospec_async.recording.assemble import check_recordable, make_trace
@@ -46,7 +47,7 @@ class RunOptions:
         """What this run needs of it."""
         return replace(
             self.config,
-            sidecar=self.config.sidecar if any("hint" in needs_of(name) for name in self.methods) else None,
+            sidecar=self.config.sidecar if HINTS in needs_of(*self.methods) else None,
             reuse_prefix=self.record is None,  # a trace says what a request costs by itself
             record=self.record is not None or self.timeline is not None,
             finish_waves=True,  # the table tells the whole wave
@@ -65,10 +66,10 @@ class Failure:
 def check(options: RunOptions) -> None:
     """Raises OospecError for what would otherwise fail only after minutes of work."""
     engine = options.engine
-    chained = [method for method in options.methods if "chain" in needs_of(method)]
-    if chained and engine.draft_model is None:
-        raise OospecError(f"method {chained[0]!r} drafts with a model; name one with --draft-model")
-    if engine.draft_model is not None and not chained:
+    for method in options.methods:
+        if (lack := lacking(method, engine)) is not None:
+            raise OospecError(f"method {method!r} {lack.unmet_command}")
+    if engine.draft_model is not None and CHAINS not in needs_of(*options.methods):
         raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it")
     if options.record is not None:
         for method in options.methods:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import needs_of
+from oospec_async.decoding.drafters.needs import CHAINS
 from oospec_async.errors import OospecError
 from oospec_async.events import Event
 from oospec_async.recording.link import link_samples
@@ -106,7 +107,7 @@ def make_trace(
 
 def check_recordable(method: str) -> None:
     """Raises OospecError for a method of which a trace cannot tell what it costs, or would draft elsewhere."""
-    if "chain" in needs_of(method):
+    if CHAINS in needs_of(method):
         raise OospecError(
             f"method {method!r} cannot be recorded: a trace has no place for the times of a draft model; leave it out"
         )

@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from oospec_async.completion import Chunk, Completion
-from oospec_async.decoding.drafters import drafters_of, needs_of
+from oospec_async.decoding.drafters import drafters_of, lacking, needs_of
 from oospec_async.decoding.drafters.base import Drafter
+from oospec_async.decoding.drafters.needs import CHAINS, HINTS
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import Setting
 from oospec_async.decoding.verify import Limits
@@ -104,12 +105,10 @@ class Engine:
 
     async def _serve(self, request: Request, method: str, emit: Emit) -> Completion:
         drafters, needs = drafters_of(method), needs_of(method)
-        sidecar = self.parts.sidecar if "hint" in needs else None
-        if "hint" in needs and sidecar is None:
-            raise OospecError(f"method {method!r} takes hints, and no sidecar is loaded; open the engine with one")
-        model = self.parts.draft_model if "chain" in needs else None
-        if "chain" in needs and model is None:
-            raise OospecError(f"method {method!r} drafts with a model, and none is loaded; name a draft model")
+        if (lack := lacking(method, self.parts)) is not None:
+            raise OospecError(f"method {method!r} {lack.unmet_engine}")
+        sidecar = self.parts.sidecar if HINTS in needs else None
+        model = self.parts.draft_model if CHAINS in needs else None
         arrival_ns = self.parts.clock()
         async with self._turn:
             self._serial += 1

@@ -25,6 +25,22 @@ only the rounds become fewer:
 >>> completion.text, completion.metrics.rounds, completion.metrics.accepted
 ('cha cha cha cha', 6, 9)
 
+A drafter that reads hints says so. An engine that has no sidecar refuses it, and one that has launches a wave for it:
+
+>>> from oospec_async.decoding.drafters.needs import HINTS
+>>> from oospec_async.hints import CallHint, Hint
+>>> from oospec_async.testing import ScriptedSidecar
+>>> class Named(Drafter):
+...     name, needs = "named", (HINTS,)
+...     def propose(self, view):
+...         calls = view.hint.calls if view.hint is not None else ()
+...         return [Candidate(tuple(map(ord, call.function)), self.name, 0.9) for call in calls]
+>>> engine = scripted_engine(ScriptedTarget(":now"), ScriptedSidecar(Hint((CallHint("now"),))))
+>>> with patch.dict(DRAFTERS, named=Named()):
+...     completion = asyncio.run(engine.generate(request(), "named"))
+>>> completion.sources
+('', 'named', 'named', 'named', '')
+
 ``ScriptedSidecar(hint)`` publishes a hint when a request begins, ``ScriptedDraftModel(target)`` goes on as the target
 will, and most of the time rightly. ``oospec_async.testing.models`` makes tiny transformers of random weights, and a
 tokenizer for them; it alone imports torch.

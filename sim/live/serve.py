@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import needs_of
+from oospec_async.decoding.drafters.needs import HINTS
 from oospec_async.decoding.state import Setting
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.errors import OospecError
@@ -50,7 +51,7 @@ def serve(
     clock = VirtualClock()
     waves = any(timetable.wave is not None for timetable in timetables)
     device, other = build(clock, layout, waves=waves)
-    sidecar = VirtualSidecar(timetables, other, layout.sidecar, clock) if "hint" in needs_of(method) else None
+    sidecar = VirtualSidecar(timetables, other, layout.sidecar, clock) if HINTS in needs_of(method) else None
 
     def decoding(setting: Setting) -> ProfileState:
         return ProfileState(setting, timetables[setting.prompt[0]], clock)
@@ -95,7 +96,7 @@ def _request(timetable: Timetable) -> Request:
 
 
 def _check(timetables: Sequence[Timetable], method: str) -> None:
-    hinted = "hint" in needs_of(method)
+    hinted = HINTS in needs_of(method)
     for timetable in timetables:
         where = f"request {timetable.request!r} by {method}"
         if timetable.wave is not None and not hinted:

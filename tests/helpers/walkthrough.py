@@ -15,6 +15,7 @@ from itertools import pairwise
 from helpers import scripted
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import DRAFTERS, needs_of
+from oospec_async.decoding.drafters.needs import HINTS
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.tree import Candidate, VerifyCurve, build_tree
 from oospec_async.events import Event
@@ -147,7 +148,7 @@ def serve(
             if hint is not None:
                 sidecar.publish(hint)
 
-    if "hint" in needs_of(method):
+    if HINTS in needs_of(method):
         target.before_prefill = lambda: publish(0)
         target.before_verify = publish
     engine = scripted_engine(target, sidecar, codec=codec, prompts=_Prompts(codec), method=method)

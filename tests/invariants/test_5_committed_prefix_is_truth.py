@@ -15,6 +15,7 @@ from helpers.loop import setting
 from helpers.recorded import FREE, Case, serve, serve_calling
 from helpers.stubs import call
 from oospec_async.decoding.drafters import METHODS, needs_of
+from oospec_async.decoding.drafters.needs import CHAINS
 from oospec_async.decoding.memory import Memory, Recollection
 from oospec_async.decoding.state import DecodeState, Setting
 from oospec_async.decoding.tree import DraftTree, VerifyCurve
@@ -26,7 +27,7 @@ from oospec_async.testing import state_after
 
 HINT = Hint((CallHint("get_weather", PARIS["arguments"]), CallHint("get_weather", KOELN["arguments"])))
 OTHER_HINT = Hint((CallHint("get_order", {"id": 5, "items": ["Paris"]}),))
-PROFILED = [*(method for method in METHODS if "chain" not in needs_of(method)), "lookup+recycle+hint"]
+PROFILED = [*(method for method in METHODS if CHAINS not in needs_of(method)), "lookup+recycle+hint"]
 Shape = tuple[list[int], list[int], list[str]]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oospec_async import devices
+from oospec_async.decoding.drafters.needs import HINTS
 from oospec_async.errors import OospecError
 from oospec_async.request import Message, Request
 from tools.benchmark import plan
@@ -37,7 +38,7 @@ def test_what_shares_a_process_and_what_does_not() -> None:
     by_name = {each.name: each for each in plans}
     assert (by_name["ar/both"].devices, by_name["ar/both"].cores) == ("cpu", (1, 3))
     assert by_name["toolspec/reuse/both"].reuse
-    assert by_name["oospec/reuse"].entry.needs_sidecar
+    assert by_name["oospec/reuse"].entry.needs == (HINTS,)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from oospec_async.decoding.drafters.needs import CHAINS, HINTS
 from oospec_async.devices import parse_devices
 from oospec_async.recording.provenance import software
 from oospec_async.request import Request
@@ -52,8 +53,8 @@ def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Requ
     Raises OospecError for one that cannot be had.
     """
     hardware = ", ".join([machine(), *accelerators(options.devices)])  # before gigabytes are fetched
-    sidecar = any(plan.entry.needs_sidecar for plan in plans)
-    drafter = options.draft_model if any(plan.entry.needs_draft_model for plan in plans) else None
+    sidecar = any(HINTS in plan.entry.needs for plan in plans)
+    drafter = options.draft_model if any(CHAINS in plan.entry.needs for plan in plans) else None
     # What is odd about it says each engine that opens with it.
     adapter = find_adapter(options.adapter, resolve(options.sidecar), lambda line: None) if sidecar else None
     return Fingerprint(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from oospec_async.decoding.drafters.needs import HINTS
 from oospec_async.devices import parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
@@ -41,7 +42,7 @@ class Plan:
 def _both(plan: Plan) -> Plan:
     """The cores of both devices for the target, and no sidecar."""
     target, sidecar = parse_devices(plan.devices)
-    if plan.entry.needs_sidecar:
+    if HINTS in plan.entry.needs:
         raise OospecError(f"method {plan.name!r}: /both leaves no device to a sidecar, and {plan.base} needs one")
     if target.core is None or sidecar.core is None or target.core == sidecar.core:
         raise OospecError(

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
 from oospec_async.console.output import COUNTED, note
+from oospec_async.decoding.drafters.needs import CHAINS, HINTS
 from oospec_async.request import Request
 from tools.benchmark.history import History, beside_rows
 from tools.benchmark.options import Options
@@ -62,8 +63,8 @@ def _open(
             name=name,
             methods={each.name: each.base for each in mine},
             options=options.model_copy(update={"devices": mine[0].devices}),
-            sidecar=any(each.entry.needs_sidecar for each in mine),
-            drafter=any(each.entry.needs_draft_model for each in mine),
+            sidecar=any(HINTS in each.entry.needs for each in mine),
+            drafter=any(CHAINS in each.entry.needs for each in mine),
             cores=mine[0].cores,
             reuse=mine[0].reuse,
             curve=curves.get(name),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oospec_async.decoding.drafters.base import Drafter, Need
+from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.drafters.draft import ModelDrafter
 from oospec_async.decoding.drafters.hint import HintDrafter
 from oospec_async.decoding.drafters.history import History
 from oospec_async.decoding.drafters.lookup import Lookup
+from oospec_async.decoding.drafters.needs import Need
 from oospec_async.decoding.drafters.recycle import Recycle
 from oospec_async.decoding.drafters.schema import Schema
 from oospec_async.errors import OospecError
@@ -26,9 +27,15 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 
 
-def needs_of(method: str) -> frozenset[Need]:
-    """What a method needs: hints, and so a sidecar; chains, and so a draft model. Raises as ``drafters_of`` does."""
-    return frozenset().union(*(drafter.needs for drafter in drafters_of(method)))
+def needs_of(*methods: str) -> tuple[Need, ...]:
+    """What the drafters of these methods need, each once. Raises as ``drafters_of`` does."""
+    drafters = (drafter for method in methods for drafter in drafters_of(method))
+    return tuple(dict.fromkeys(need for drafter in drafters for need in drafter.needs))
+
+
+def lacking(method: str, given: object) -> Need | None:
+    """What a method needs and ``given`` lacks: an engine's parts, or what names them. None if it can be served."""
+    return next((need for need in needs_of(method) if getattr(given, need.part) is None), None)
 
 
 def drafters_of(method: str) -> Sequence[Drafter]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 
 from oospec_async.decoding.drafters.base import Drafter
+from oospec_async.decoding.drafters.needs import CHAINS
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import View
 
 
 class ModelDrafter(Drafter):
     name = "draft"
-    needs = frozenset({"chain"})
+    needs = (CHAINS,)
 
     def propose(self, view: View) -> list[Candidate]:
         chain = view.chain

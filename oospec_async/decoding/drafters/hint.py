@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oospec_async.decoding.drafters.base import Drafter
+from oospec_async.decoding.drafters.needs import HINTS
 from oospec_async.decoding.tree import Candidate
 from oospec_async.decoding.view import Draft, View
 from oospec_async.dialects.call_site import keys_of
@@ -26,7 +27,7 @@ _OPENERS = (1.0, 0.4)  # share of the prior by rank of the dialect
 
 class HintDrafter(Drafter):
     name = "hint"
-    needs = frozenset({"hint"})
+    needs = (HINTS,)
 
     def propose(self, view: View) -> list[Candidate]:
         if view.hint is None or view.site.thinking:

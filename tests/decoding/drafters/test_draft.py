@@ -8,6 +8,7 @@ from helpers import tiny
 from helpers.loop import setting
 from oospec_async.decoding.draft_chain import NO_CHAIN, Chain
 from oospec_async.decoding.drafters import DRAFTERS, drafters_of, needs_of
+from oospec_async.decoding.drafters.needs import CHAINS, HINTS
 from oospec_async.decoding.state import DecodeState
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.decoding.verify import Limits
@@ -66,7 +67,7 @@ def test_in_a_mix_the_chain_shares_the_tree_with_the_others() -> None:
 
 def test_methods_tell_what_they_need() -> None:
     assert [d.name for d in drafters_of("draft")] == ["draft"]
-    assert needs_of("draft") == {"chain"}
-    assert needs_of("schema+history+recycle+draft+hint") == {"chain", "hint"}
-    assert needs_of("oospec") == {"hint"}
+    assert needs_of("draft") == (CHAINS,)
+    assert needs_of("schema+history+recycle+draft+hint") == (CHAINS, HINTS)
+    assert needs_of("oospec", "hint") == (HINTS,)
     assert not needs_of("toolspec")

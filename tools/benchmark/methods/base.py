@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from oospec_async.decoding.drafters.needs import Need
 from oospec_async.request import Request
 from oospec_async.runtime.parts import Parts
 from tools.benchmark.options import Options
@@ -55,8 +56,7 @@ class Entry:
 
     open: Open
     about: str = ""  # one line for --help
-    needs_sidecar: bool = False
-    needs_draft_model: bool = False
+    needs: tuple[Need, ...] = ()
     by_engine: bool = False  # its prompts are read by our engine, which can reuse what it has read
     after: tuple[str, ...] = ()  # needs the request's output, as one of these methods has given it
     takes_argument: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from oospec_async.decoding.drafters.needs import HINTS
 from oospec_async.dialects.call_site import THINK
 from oospec_async.events import WaveReport
 from oospec_async.hints import CallHint, Hint
@@ -82,5 +83,5 @@ PERFECT = Entry(
     after=("ar", "generate"),
 )
 NEVER = Entry(
-    _never, about="the sidecar works, and its hint is never shown: what it costs", needs_sidecar=True, by_engine=True
+    _never, about="the sidecar works, and its hint is never shown: what it costs", needs=(HINTS,), by_engine=True
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import needs_of
+from oospec_async.decoding.drafters import lacking, needs_of
 from oospec_async.errors import OospecError
 from oospec_async.events import Event
 from oospec_async.request import Request
@@ -21,22 +21,15 @@ from tools.benchmark.rows import HintRow, Measured
 
 def entry(method: str) -> Entry:
     """Raises OospecError for what is neither a method of the engine nor a mix of drafters."""
-    needs = needs_of(method)
 
     def open_(context: Context, argument: str) -> Server:
         return EngineServer(context.parts, method)
 
     def check(argument: str, options: Options) -> None:
-        if "chain" in needs and options.draft_model is None:
-            raise OospecError(f"method {method!r} drafts with a model; name one with --draft-model")
+        if (lack := lacking(method, options)) is not None:
+            raise OospecError(f"method {method!r} {lack.unmet_command}")
 
-    return Entry(
-        open_,
-        needs_sidecar="hint" in needs,
-        needs_draft_model="chain" in needs,
-        by_engine=True,
-        check=check,
-    )
+    return Entry(open_, needs=needs_of(method), by_engine=True, check=check)
 
 
 class EngineServer:
