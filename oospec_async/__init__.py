@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from oospec_async.completion import Chunk, Completion, HintUse, Metrics
     from oospec_async.errors import OospecError
-    from oospec_async.request import Message, Request, Tool, parse_request, read_requests
+    from oospec_async.request import Message, Request, Tool, parse_request
+    from oospec_async.request_file import read_requests
     from oospec_async.runtime.config import EngineConfig
     from oospec_async.runtime.engine import Engine
     from oospec_async.toolcall import InvalidCall, ToolCall, ToolCalls, parse_calls
@@ -41,7 +42,8 @@ __all__ = [
 _HOMES = {
     "completion": ("Chunk", "Completion", "HintUse", "Metrics"),
     "errors": ("OospecError",),
-    "request": ("Message", "Request", "Tool", "parse_request", "read_requests"),
+    "request": ("Message", "Request", "Tool", "parse_request"),
+    "request_file": ("read_requests",),
     "runtime.config": ("EngineConfig",),
     "runtime.engine": ("Engine",),
     "toolcall": ("InvalidCall", "ToolCall", "ToolCalls", "parse_calls"),

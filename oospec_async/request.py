@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
-from pydantic_core import PydanticUseDefault
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from oospec_async.errors import OospecError
-from oospec_async.files.json_text import json_lines
-from oospec_async.files.reading import decoded, read_bytes
 from oospec_async.files.validation import validated
+from oospec_async.messages import Message as Message
+from oospec_async.messages import Name, Sent, unwrapped
 from oospec_async.schema import Json as Json
 from oospec_async.schema import Kind, kind_of, plain
 
 
-def _default_for_null(value: Json) -> Json:
-    if value is None:
-        raise PydanticUseDefault
-    return value
-
-
 def _one_or_many(value: Json) -> Json:
     return [value] if isinstance(value, str) else value
-
-
-T = TypeVar("T")
-_OrNull = Annotated[T, BeforeValidator(_default_for_null)]  # null stands for a field that is left out
-_Text = Annotated[str, Field(min_length=1)]
 
 
 class Parameter(BaseModel):
@@ -56,21 +42,35 @@ class Parameter(BaseModel):
         return text if isinstance(text, str) else ""
 
 
-def _unwrap(raw: Json) -> Json:
-    """Accept ``{"type": "function", "function": {…}}`` and the bare inner object alike."""
-    if isinstance(raw, dict) and isinstance(raw.get("function"), dict):
-        return raw["function"]
-    return raw
+# The schema of the arguments, as OpenAI, MCP and Anthropic name it.
+_SCHEMA_NAMES = AliasChoices("parameters", "inputSchema", "input_schema")
+_OF_RESULTS = ("outputSchema", "output_schema", "response", "returns")
 
 
-class Tool(BaseModel):
+def _looks_like_a_schema(value: Json) -> bool:
+    if not isinstance(value, dict):
+        return False
+    described = bool(value) and all(isinstance(each, dict) and "type" in each for each in value.values())
+    return described or "properties" in value or "$ref" in value or kind_of(value) == "object"
+
+
+class Tool(Sent):
     """A function that the model may call. ``parameters`` is its JSON schema, kept as written for the prompt."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    name: Name
+    description: str = ""
+    parameters: dict[str, Json] = Field(default_factory=dict, validation_alias=_SCHEMA_NAMES)
 
-    name: _Text
-    description: _OrNull[str] = ""
-    parameters: _OrNull[dict[str, Json]] = Field(default_factory=dict)
+    @model_validator(mode="before")
+    @classmethod
+    def _present(cls, value: Json) -> Json:
+        """Raises ValueError for a schema under a name that is not read: the tool would seem to take no arguments."""
+        tool = unwrapped(value)
+        if isinstance(tool, dict) and not any(name in tool for name in _SCHEMA_NAMES.choices):
+            others = {key: item for key, item in tool.items() if key not in _OF_RESULTS}
+            if lost := next((key for key in others if _looks_like_a_schema(others[key])), None):
+                raise ValueError(f"{lost!r} looks like the schema of the arguments; name it 'parameters'")
+        return tool
 
     @cached_property
     def slots(self) -> tuple[Parameter, ...]:
@@ -94,33 +94,22 @@ class Tool(BaseModel):
         return {"type": "function", "function": function}
 
 
-class Message(BaseModel):
-    """One chat message; unknown keys are kept for the template."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: Json = None
-
-
 _LIMIT_NAMES = AliasChoices("max_new_tokens", "max_tokens", "max_completion_tokens")  # the last two are OpenAI's
 
 
-class Request(BaseModel):
+class Request(Sent):
     """Messages, tools and generation limits.
 
     ``max_new_tokens`` counts output tokens, the end-of-sequence token included, as ``transformers`` counts them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
     messages: tuple[Message, ...] = Field(min_length=1)
-    tools: _OrNull[tuple[Annotated[Tool, BeforeValidator(_unwrap)], ...]] = ()
+    tools: tuple[Tool, ...] = ()
     max_new_tokens: int = Field(default=256, validation_alias=_LIMIT_NAMES, ge=1, strict=True)
-    stop: _OrNull[Annotated[tuple[_Text, ...], BeforeValidator(_one_or_many)]] = ()
+    stop: Annotated[tuple[Name, ...], BeforeValidator(_one_or_many)] = ()
     id: str = ""
     tools_in_prompt: bool = False  # the messages already describe the tools; they are not given to the chat template
-    chat_template_kwargs: _OrNull[dict[str, Json]] = Field(default_factory=dict)  # such as {"enable_thinking": false}
+    chat_template_kwargs: dict[str, Json] = Field(default_factory=dict)  # such as {"enable_thinking": false}
 
     @field_validator("tools")
     @classmethod
@@ -135,22 +124,22 @@ class Request(BaseModel):
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
+class _BatchLine(Sent):
+    """A line of OpenAI's batch files: a request in an envelope."""
+
+    custom_id: Name
+    method: Literal["POST"] = "POST"
+    url: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+    body: Request
+
+
+def is_batch_line(raw: Json) -> bool:
+    return isinstance(raw, dict) and "body" in raw and "messages" not in raw
+
+
 def parse_request(raw: Json, where: str) -> Request:
-    """Validate one request. Raises OospecError, one line, naming ``where`` and the field."""
+    """Validate one request, bare or as a line of a batch. Raises OospecError, one line: ``where`` and the field."""
+    if is_batch_line(raw):
+        line = validated(_BatchLine, raw, where, "a batch line")
+        return line.body.model_copy(update={"id": line.custom_id})
     return validated(Request, raw, where, "a JSON object with 'messages' and 'tools'")
-
-
-def read_requests(path: Path) -> list[Request]:
-    """Read requests from a JSON Lines file. Raises OospecError naming the file and the line."""
-    stem = path.stem.encode("utf-8", "backslashreplace").decode()  # a file's name need not be text
-    text = decoded(read_bytes(path, "requests"), path)
-    requests: dict[str, Request] = {}
-    for number, where, value in json_lines(text, path, "one request a line"):
-        request = parse_request(value, where)
-        request = request if request.id else request.model_copy(update={"id": f"{stem}-{number}"})
-        if request.id in requests:
-            raise OospecError(f"{where}: id {request.id!r} is used twice; ids must differ")
-        requests[request.id] = request
-    if not requests:
-        raise OospecError(f"{path}: no requests in this file")
-    return list(requests.values())

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oospec_async.errors import OospecError
-from oospec_async.request import Request, read_requests
+from oospec_async.request import Request
+from oospec_async.request_file import read_requests
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "requests.jsonl"
 

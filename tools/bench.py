@@ -33,7 +33,7 @@ from oospec_async.drawing.picture import check_picture
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs, same_file
 from oospec_async.request import Request
-from oospec_async.request import read_requests as read_request_file
+from oospec_async.request_file import read_requests
 from oospec_async.runtime.config import EngineConfig
 from tools.benchmark.machine import fingerprint
 from tools.benchmark.methods import METHODS
@@ -55,7 +55,7 @@ def read_all(
     requests: list[Request] = []
     categories: dict[str, str] = {}
     for path in paths:
-        for request in read_request_file(path)[:limit]:
+        for request in read_requests(path)[:limit]:
             if request.id in categories:
                 raise OospecError(f"{path}: id {request.id!r} is in another of these files too; ids must differ")
             categories[request.id] = category(request.id, path)

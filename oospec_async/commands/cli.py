@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from oospec_async.console.options import PATH, names
 from oospec_async.decoding.drafters import METHODS
 from oospec_async.devices import parse_devices
 from oospec_async.errors import OospecError
-from oospec_async.request import Request, read_requests
+from oospec_async.request_file import RequestFile, read_request_file
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.weights.fetch import fetch_models
 
@@ -36,6 +37,7 @@ _PACKAGE = Path(__file__).parent.parent
 @click.option("--compare", type=names, help="Methods joined by commas, the baseline first, such as ar,toolspec,oospec.")
 @options.limit
 @options.max_new_tokens
+@click.option("--strict", is_flag=True, help="Serve nothing if one request is bad. Default: serve the others.")
 @click.option("--record", type=PATH, metavar="TRACE.json", help="Write a trace of the run.")
 @options.timeline
 @options.as_json
@@ -69,8 +71,7 @@ def command(
         raise OospecError(f"--compare {','.join(methods)}: names a method twice")
     if config.devices is not None:
         parse_devices(config.devices)
-    source = requests or _examples()
-    asked = RunOptions(source, _read(source, limit, max_new_tokens), methods, config, **output)
+    asked = RunOptions(_read(requests or _examples(), limit, max_new_tokens), methods, config, **output)
     check(asked)
     run_loop(run(asked))
 
@@ -81,11 +82,10 @@ def _examples() -> Path:
     return inside if inside.exists() else _PACKAGE.parent / "examples" / "requests.jsonl"
 
 
-def _read(path: Path, limit: int | None, max_new_tokens: int | None) -> list[Request]:
-    requests = read_requests(path)[:limit]
-    if max_new_tokens is None:
-        return requests
-    return [request.model_copy(update={"max_new_tokens": max_new_tokens}) for request in requests]
+def _read(path: Path, limit: int | None, max_new_tokens: int | None) -> RequestFile:
+    found = read_request_file(path)
+    update = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    return replace(found, requests=[request.model_copy(update=update) for request in found.requests[:limit]])
 
 
 def main() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from oospec_async.commands import terminal
+from oospec_async.commands.results import batch_lines, run_json, told
 from oospec_async.commands.summary import summarise
 from oospec_async.completion import Completion
 from oospec_async.console.output import COUNTED, note, stdout
@@ -23,8 +23,9 @@ from oospec_async.decoding.drafters.needs import CHAINS, HINTS
 from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
 from oospec_async.recording.assemble import check_recordable, make_trace
-from oospec_async.recording.provenance import Setup, software
+from oospec_async.recording.provenance import Setup
 from oospec_async.request import Request
+from oospec_async.request_file import Failure, RequestFile
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.timeline import check_timeline_path, write_timeline
@@ -34,13 +35,13 @@ from oospec_async.weights.adapters import NO_ADAPTER, SHIPPED, check_named
 
 @dataclass(frozen=True)
 class RunOptions:
-    source: Path  # the file of requests
-    requests: Sequence[Request]
+    asked: RequestFile
     methods: Sequence[str]
     config: EngineConfig  # as it was asked for
     record: Path | None = None
     timeline: Path | None = None
     as_json: bool = False
+    strict: bool = False  # one bad request, and none is served
 
     @property
     def engine(self) -> EngineConfig:
@@ -54,18 +55,13 @@ class RunOptions:
         )
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A request that could not be served by a method, and why, in one line."""
-
-    request: str
-    method: str
-    error: str
-
-
 def check(options: RunOptions) -> None:
     """Raises OospecError for what would otherwise fail only after minutes of work."""
-    engine = options.engine
+    engine, asked = options.engine, options.asked
+    if asked.refused and (options.strict or not asked.requests):
+        raise OospecError(told(asked.refused))
+    if options.as_json and asked.is_batch and len(options.methods) > 1:
+        raise OospecError(f"{asked.path}: a batch is answered by one method; leave out --compare or --json")
     for method in options.methods:
         if (lack := lacking(method, engine)) is not None:
             raise OospecError(f"method {method!r} {lack.unmet_command}")
@@ -74,7 +70,7 @@ def check(options: RunOptions) -> None:
     if options.record is not None:
         for method in options.methods:
             check_recordable(method)
-    check_outputs([options.source], {"--record": options.record, "--timeline": options.timeline})
+    check_outputs([asked.path], {"--record": options.record, "--timeline": options.timeline})
     if options.timeline is not None:
         check_timeline_path(options.timeline)
     if engine.sidecar is not None:
@@ -86,14 +82,13 @@ def check(options: RunOptions) -> None:
 async def run(options: RunOptions) -> None:
     """Serve every request by every method. Results go to stdout, progress to stderr. Raises OospecError.
 
-    A request that fails costs the others nothing: it is named at the end. Interrupted, it still sums up and writes
-    down what was finished.
+    A request that is bad or fails costs the others nothing: it is named at the end. Interrupted, it still sums up and
+    writes down what was finished.
     """
     err = Console(stderr=True)
     async with Engine.open(options.engine, lambda line: note(err, line)) as engine:
-        for request in options.requests:
-            engine.check(request)
         serving = _Serving(engine, options, err)
+        serving.refuse()
         try:
             await (serving.quietly() if options.as_json else serving.visibly())
         finally:
@@ -101,7 +96,7 @@ async def run(options: RunOptions) -> None:
                 with _uninterrupted():
                     serving.conclude()
         if serving.failed:
-            raise OospecError(_told(serving.failed))
+            raise OospecError(told(serving.failed))
 
 
 @dataclass
@@ -113,14 +108,30 @@ class _Serving:
     err: Console
     out: Console = field(default_factory=stdout)
     done: list[Completion] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)  # those that can be served
     failed: list[Failure] = field(default_factory=list)
+
+    def refuse(self) -> None:
+        """Sort out what cannot be served, a line on stderr each. Raises OospecError where that ends the run."""
+        asked = self.options.asked
+        self.failed += asked.refused
+        for request in asked.requests:
+            try:
+                self.engine.check(request)
+                self.requests.append(request)
+            except OospecError as error:
+                self.failed.append(Failure(request.id, None, f"{asked.places[request.id]}: {error}"))
+        if self.failed and (self.options.strict or not self.requests):
+            raise OospecError(told(self.failed))
+        for failure in self.failed:
+            note(self.err, f"not served: {failure.error}")
 
     async def visibly(self) -> None:
         """Show calls as they are committed."""
         out, methods = self.out, self.options.methods
         drafters = dict.fromkeys(drafter.name for method in methods for drafter in drafters_of(method))
         terminal.print_legend(out, list(drafters))
-        for request in self.options.requests:
+        for request in self.requests:
             terminal.print_request(out, request)
             for method in methods:
                 terminal.print_method(out, method)
@@ -137,7 +148,7 @@ class _Serving:
 
     async def quietly(self) -> None:
         """Show only how many are done."""
-        pairs = list(product(self.options.requests, self.options.methods))
+        pairs = list(product(self.requests, self.options.methods))
         with Progress(*COUNTED, console=self.err) as progress:
             task = progress.add_task("requests x methods", total=len(pairs))
             for request, method in pairs:
@@ -163,30 +174,20 @@ class _Serving:
                     note(self.err, f"{what}: {path}")
                 except OospecError as failure:
                     unwritten.append(str(failure))
-        if options.as_json:
-            print(_as_json(setup, self.done, self.failed))
+        if options.as_json and options.asked.is_batch:
+            print(*batch_lines(setup.target.name, self.done, self.failed), sep="\n")
+        elif options.as_json:
+            print(run_json(setup, self.done, self.failed))
         else:
             terminal.print_summary(self.out, summarise(self.done), setup.line)
         if unwritten:
-            raise OospecError("; ".join([*unwritten, *([_told(self.failed)] if self.failed else [])]))
+            raise OospecError("; ".join([*unwritten, *([told(self.failed)] if self.failed else [])]))
 
     def _trace(self, setup: Setup) -> Trace:
         with Progress(*COUNTED, console=self.err, transient=True) as progress:
             task = progress.add_task("profiles", total=len(self.done))
             told = functools.partial(progress.advance, task)
-            return make_trace(setup, self.engine.recorder, self.options.requests, self.done, told)
-
-
-_MOST_NAMED = 5  # failures
-
-
-def _told(failed: Sequence[Failure]) -> str:
-    """All failures in one line: the first one's words, and which others there are."""
-    first, *others = failed
-    names = [f"{failure.request!r} by {failure.method}" for failure in others[:_MOST_NAMED]]
-    names += ["…"] if len(others) > _MOST_NAMED else []
-    rest = f"; {len(others)} more failed: {', '.join(names)}" if others else ""
-    return f"by {first.method}, {first.error}{rest}"
+            return make_trace(setup, self.engine.recorder, self.requests, self.done, told)
 
 
 @contextlib.contextmanager
@@ -197,22 +198,3 @@ def _uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _as_json(setup: Setup, completions: Sequence[Completion], failed: Sequence[Failure]) -> str:
-    result = {
-        "measured_on": {
-            "target": setup.target.model_dump(),
-            "sidecar": setup.sidecar.model_dump() if setup.sidecar is not None else None,
-            "draft_model": setup.draft_model.model_dump() if setup.draft_model is not None else None,
-            "software": software(),
-            "curve": setup.curve.samples,
-        },
-        "summary": [asdict(summary) for summary in summarise(completions)],
-        "completions": [
-            asdict(completion) | {"mean_accepted": completion.metrics.mean_accepted} for completion in completions
-        ],
-        "failures": [asdict(failure) for failure in failed],
-    }
-    # A margin may be infinite or no number: JSON has null for both.
-    return json.dumps(json.loads(json.dumps(result), parse_constant=lambda name: None))

@@ -23,8 +23,7 @@ def print_legend(console: Console, sources: Sequence[str]) -> None:
 
 
 def print_request(console: Console, request: Request) -> None:
-    content = request.messages[-1].content
-    about = content if isinstance(content, str) else ""
+    about = request.messages[-1].content or ""
     console.print()
     console.print(Text(request.id, style="bold").append(f"  {about}", style="not bold dim"), soft_wrap=False)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 from oospec_async.dialects.dialect import Dialect, Spacing
 from oospec_async.dialects.partial_json import Whole, scan
@@ -15,6 +15,7 @@ from oospec_async.request import Json
 Render = Callable[[list[dict[str, Any]], list[dict[str, Any]], bool], str]
 
 _NAME, _KEY, _VALUE, _TEXT = "oospec_probe_function", "oospec_probe_key", "oospec_probe_value", "oospec_probe_text"
+_ID = "oospec000"  # Mistral's templates want nine letters and digits
 _TOOL = {
     "type": "function",
     "function": {
@@ -23,6 +24,8 @@ _TOOL = {
         "parameters": {"type": "object", "properties": {_KEY: {"type": "string"}, "n": {"type": "integer"}}},
     },
 }
+Form = Literal["object", "text"]  # of a call's arguments
+_FORMS: tuple[Form, ...] = ("object", "text")
 _USER = {"role": "user", "content": "u"}
 _THINK_BLOCK = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 
@@ -30,6 +33,21 @@ _THINK_BLOCK = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 def takes_tools(render: Render) -> bool:
     """Whether the template writes tools into the prompt at all."""
     return _NAME in (_prompt(render) or "")
+
+
+def form_of_arguments(render: Render) -> Form | None:
+    """How the template wants the arguments of earlier calls; None if it does not write such calls at all."""
+    for form, turn in zip(_FORMS, _turns_of_calls(1), strict=True):
+        if _VALUE in (_tried(render, [_USER, turn], prompt=False) or ""):
+            return form
+    return None
+
+
+def takes_results(render: Render) -> bool:
+    """Whether the template writes what a call gave."""
+    result = {"role": "tool", "tool_call_id": _ID, "name": _NAME, "content": _TEXT}
+    turns = ({"role": "assistant", "content": "a"}, *_turns_of_calls(1))
+    return any(_TEXT in (_tried(render, [_USER, turn, result], prompt=True) or "") for turn in turns)
 
 
 def dialect_from_template(render: Render) -> Dialect | None:
@@ -62,15 +80,20 @@ def _assistant_turn(render: Render, prompt: str, calls: int) -> tuple[str, str] 
     if plain is None or _TEXT not in plain:
         return None
     end_of_turn = plain[plain.index(_TEXT) + len(_TEXT) :]
-    arguments: Json = {_KEY: _VALUE, "n": 7}
-    for form in (arguments, json.dumps(arguments)):  # some templates want text
-        call = {"type": "function", "id": "oospec000", "function": {"name": _NAME, "arguments": form}}
-        turn_of_calls = {"role": "assistant", "content": "", "tool_calls": [call] * calls}
+    for turn_of_calls in _turns_of_calls(calls):
         text = _tried(render, [_USER, turn_of_calls], prompt=False)
         if text is not None and text.count(_VALUE) == calls:
             turn = text[len(prompt) :] if text.startswith(prompt) else text[plain.index(_TEXT) :]
             return _THINK_BLOCK.sub("", turn), end_of_turn
     return None
+
+
+def _turns_of_calls(calls: int) -> Iterator[dict[str, Any]]:
+    """One for each of ``_FORMS``."""
+    arguments: Json = {_KEY: _VALUE, "n": 7}
+    for form in (arguments, json.dumps(arguments)):
+        call = {"type": "function", "id": _ID, "function": {"name": _NAME, "arguments": form}}
+        yield {"role": "assistant", "content": "", "tool_calls": [call] * calls}
 
 
 def _prompt(render: Render) -> str | None:

@@ -13,13 +13,18 @@ from oospec_async.errors import OospecError
 _DEEPEST = 100  # levels of a JSON value: below what any later step that recurses can bear
 
 
-def json_lines(text: str, path: Path, expected: str) -> Iterator[tuple[int, str, Any]]:
-    """Number, place ("FILE:LINE") and value of each line that is not blank. Raises as ``load_json`` does."""
+def numbered_lines(text: str, path: Path) -> Iterator[tuple[int, str, str]]:
+    """Number, place ("FILE:LINE") and text of each line that is not blank."""
     # Not splitlines(): U+2028 and friends are legal inside JSON strings.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            where = f"{path}:{number}"
-            yield number, where, load_json(line, where, expected)
+            yield number, f"{path}:{number}", line
+
+
+def json_lines(text: str, path: Path, expected: str) -> Iterator[tuple[int, str, Any]]:
+    """Number, place and value of each of those lines. Raises as ``load_json`` does."""
+    for number, where, line in numbered_lines(text, path):
+        yield number, where, load_json(line, where, expected)
 
 
 def load_json(text: str, where: str, expected: str) -> Any:

@@ -145,6 +145,5 @@ def _cut(text: str, length: int) -> str:
     return text.strip() if len(text) <= length else text[: length + 1].rpartition(" ")[0].rstrip(" ,.;:")
 
 
-def _content(content: Json) -> str:
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    return " ".join(text.split())[-_LONGEST_MESSAGE:]
+def _content(content: str) -> str:
+    return " ".join(content.split())[-_LONGEST_MESSAGE:]

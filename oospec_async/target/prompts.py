@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from oospec_async.dialects.dialect import NAMED, Dialect
-from oospec_async.dialects.template import dialect_from_template, takes_tools
+from oospec_async.dialects.template import dialect_from_template, form_of_arguments, takes_results, takes_tools
 from oospec_async.errors import OospecError
+from oospec_async.messages import Message
 from oospec_async.request import Json, Request, Tool
 from oospec_async.target.codec import TokenizerCodec
 
@@ -36,7 +37,8 @@ class Prompts:
         self._codec = TokenizerCodec(tokenizer)
         self._name = name
         self._taken = frozenset({"self", "messages", *inspect.signature(tokenizer.apply_chat_template).parameters})
-        self._takes_tools = takes_tools(self._render)
+        self._takes_tools, self._takes_results = takes_tools(self._render), takes_results(self._render)
+        self._form = form_of_arguments(self._render)
         read = dialect_from_template(self._render) or _DEFAULT
         others = [dialect for dialect in NAMED.values() if dialect.opener != read.opener]
         # Models fall back on a fenced block more often than on any other form that they were not asked for.
@@ -56,47 +58,57 @@ class Prompts:
             raise OospecError(
                 f"request {request.id!r}: chat_template_kwargs: {taken[0]!r} is no template variable; remove it"
             )
-        messages = [_for_templates(message.model_dump(exclude_none=True)) for message in request.messages]
-        tools = [] if request.tools_in_prompt else [tool.as_openai() for tool in request.tools]
-        if tools and not self._takes_tools:
-            messages, tools = _described(messages, request.tools), []
+        tools: Sequence[Tool] = [] if request.tools_in_prompt else request.tools
         try:
-            text = self._render(messages, tools, True, **request.chat_template_kwargs)
+            messages = self._messages(request)
+            if tools and not self._takes_tools:
+                messages, tools = _described(messages, tools), []
+            text = self._render(messages, [tool.as_openai() for tool in tools], True, **request.chat_template_kwargs)
             text.encode()
         except Exception as error:  # jinja2 raises what the template's author chose
             reason = " ".join(str(error).split())
             raise OospecError(f"request {request.id!r}: {self._name}'s chat template refuses it: {reason}") from None
         return text
 
+    def _messages(self, request: Request) -> list[dict[str, Any]]:
+        messages = [_for_templates(message) for message in request.messages]
+        if self._form is None:
+            messages = [_with_calls_as_text(message) for message in messages]
+        elif self._form == "text":
+            messages = [_with_arguments_as_text(message) for message in messages]
+        return messages if self._takes_results else [_result_as_user(message) for message in messages]
+
     def ids(self, request: Request) -> list[int]:
         return self._codec.encode(self.text(request))
 
 
-def _for_templates(message: dict[str, Any]) -> dict[str, Any]:
-    """An OpenAI message in the form that chat templates know: no developers, and arguments as objects, not as text."""
-    role = "system" if message["role"] == "developer" else message["role"]
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list):
-        return {**message, "role": role}
-    content = message.get("content", "")  # templates look at it, also where there are only calls
-    return {**message, "role": role, "content": content, "tool_calls": [_with_object(call) for call in calls]}
+def _for_templates(message: Message) -> dict[str, Any]:
+    """A message in the form that chat templates know: no developers, and a content, if an empty one."""
+    role = "system" if message.role == "developer" else message.role
+    return {**message.model_dump(exclude_none=True), "role": role, "content": message.content or ""}
 
 
-def _with_object(call: Json) -> Json:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-        return call
-    try:
-        return {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}
-    except (ValueError, RecursionError):
-        return call
+def _with_calls_as_text(message: dict[str, Any]) -> dict[str, Any]:
+    """For templates that know no calls: an assistant's stand in what it has said, in the form that is asked for."""
+    calls = [call["function"] for call in message.pop("tool_calls", [])]
+    objects = [json.dumps({k: call[k] for k in ("name", "arguments")}, ensure_ascii=False) for call in calls]
+    written = f"{_DEFAULT.opener}{_DEFAULT.between.join(objects)}{_DEFAULT.closer}" if objects else ""
+    return {**message, "content": "\n".join(filter(None, (message["content"], written)))}
 
 
-def _plain(content: Json) -> str:
-    """A message's content as text; of a list of parts, the texts."""
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return "" if content is None else str(content)
+def _with_arguments_as_text(message: dict[str, Any]) -> dict[str, Any]:
+    """For templates that write arguments as they get them."""
+    for function in (call["function"] for call in message.get("tool_calls", ())):
+        if not isinstance(function["arguments"], str):
+            function["arguments"] = json.dumps(function["arguments"], ensure_ascii=False)
+    return message
+
+
+def _result_as_user(message: dict[str, Any]) -> dict[str, Any]:
+    """For templates that know no results of calls: as Hermes and Qwen tell them."""
+    if message["role"] != "tool":
+        return message
+    return {"role": "user", "content": f"<tool_response>\n{message['content']}\n</tool_response>"}
 
 
 def _described(messages: list[dict[str, Any]], tools: Sequence[Tool]) -> list[dict[str, Any]]:
@@ -104,5 +116,5 @@ def _described(messages: list[dict[str, Any]], tools: Sequence[Tool]) -> list[di
     lines = "\n".join(json.dumps(tool.as_openai()["function"], ensure_ascii=False) for tool in tools)
     text = _INSTRUCTION.format(tools=lines)
     if messages[0]["role"] == "system":
-        return [{**messages[0], "content": f"{_plain(messages[0].get('content'))}\n\n{text}"}, *messages[1:]]
+        return [{**messages[0], "content": f"{messages[0]['content']}\n\n{text}"}, *messages[1:]]
     return [{"role": "system", "content": text}, *messages]

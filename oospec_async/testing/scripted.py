@@ -40,7 +40,7 @@ class MessagePrompts:
         self._codec = codec or CharCodec()
 
     def ids(self, request: Request) -> list[int]:
-        return self._codec.encode(request.messages[-1].content)
+        return self._codec.encode(request.messages[-1].content or "")
 
 
 class ScriptedTarget:

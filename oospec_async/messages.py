@@ -1,0 +1,103 @@
+"""Messages as clients send them, read into one form: content as text, arguments of earlier calls as objects."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from oospec_async.schema import Json
+
+Name = Annotated[str, Field(min_length=1)]
+
+_TEXT_PARTS = ("text", "input_text", "output_text")  # the last two are of OpenAI's newer API
+
+
+class Sent(BaseModel):
+    """What a client sends. Many write null where they have nothing to say: it is the field left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _present(cls, value: Json) -> Json:
+        return present(value)
+
+
+def present(value: Json) -> Json:
+    return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+
+
+def arguments_of(value: Json) -> Json:
+    """A call's arguments as an object. Some clients, and some models, write "no arguments" as nothing, or as null.
+
+    Text that is no JSON stays as it is.
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if value.strip() else None
+        except (ValueError, RecursionError):
+            return value
+    return {} if value is None else value
+
+
+def unwrapped(raw: Json) -> Json:
+    """``{"type": "function", "function": {…}}`` and the bare inner object alike, as the inner one."""
+    raw = present(raw)
+    if not isinstance(raw, dict) or not isinstance(raw.get("function"), dict):
+        return raw
+    return {key: item for key, item in raw.items() if key != "function"} | present(raw["function"])
+
+
+def _text(content: Json) -> Json:
+    """A list of parts as text, line by line. Raises ValueError, naming what is no text."""
+    if not isinstance(content, list | tuple):
+        return content
+    return "\n".join(text for number, part in enumerate(content) if (text := _part(number, part)) is not None)
+
+
+def _part(number: int, part: Json) -> str | None:
+    if isinstance(part, str):
+        return part
+    kind = part.get("type", "text") if isinstance(part, dict) else type(part).__name__
+    if kind == "refusal":  # beside content it is not told to the model either
+        return None
+    text = part.get("text") if kind in _TEXT_PARTS else None
+    if not isinstance(text, str):
+        wanting = "has no text" if kind in _TEXT_PARTS else f"is {kind!r}, and only text can be read"
+        raise ValueError(f"part {number} {wanting}; remove it or write what it says as text")
+    return text
+
+
+class CalledFunction(Sent):
+    model_config = ConfigDict(extra="allow")
+
+    name: Name
+    arguments: Annotated[Json, BeforeValidator(arguments_of)] = Field(default_factory=dict)
+
+
+class EarlierCall(Sent):
+    """A call in an assistant's message; a bare ``{"name", "arguments"}`` is taken too. Unknown keys are kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str | None = None
+    type: str | None = None
+    function: CalledFunction
+
+    @model_validator(mode="before")
+    @classmethod
+    def _present(cls, value: Json) -> Json:
+        value = present(value)
+        return {"function": value} if isinstance(value, dict) and "function" not in value else value
+
+
+class Message(Sent):
+    """One chat message; unknown keys are kept for the template."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: Annotated[str | None, BeforeValidator(_text)] = None
+    tool_calls: tuple[EarlierCall, ...] | None = None
