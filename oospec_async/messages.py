@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from oospec_async.schema import Json
 
@@ -47,14 +48,12 @@ def unwrapped(raw: Json) -> Json:
     raw = present(raw)
     if not isinstance(raw, dict) or not isinstance(raw.get("function"), dict):
         return raw
-    return {key: item for key, item in raw.items() if key != "function"} | present(raw["function"])
+    return {key: item for key, item in raw.items() if key not in ("type", "function")} | present(raw["function"])
 
 
-def _text(content: Json) -> Json:
-    """A list of parts as text, line by line. Raises ValueError, naming what is no text."""
-    if not isinstance(content, list | tuple):
-        return content
-    return "\n".join(text for number, part in enumerate(content) if (text := _part(number, part)) is not None)
+def _joined(parts: Sequence[Json]) -> str:
+    """The text of parts, line by line. Raises ValueError, naming what is no text."""
+    return "\n".join(text for number, part in enumerate(parts) if (text := _part(number, part)) is not None)
 
 
 def _part(number: int, part: Json) -> str | None:
@@ -90,7 +89,8 @@ class EarlierCall(Sent):
     @classmethod
     def _present(cls, value: Json) -> Json:
         value = present(value)
-        return {"function": value} if isinstance(value, dict) and "function" not in value else value
+        is_bare = isinstance(value, dict) and "name" in value and "function" not in value
+        return {"function": value} if is_bare else value
 
 
 class Message(Sent):
@@ -99,5 +99,22 @@ class Message(Sent):
     model_config = ConfigDict(extra="allow")
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: Annotated[str | None, BeforeValidator(_text)] = None
-    tool_calls: tuple[EarlierCall, ...] | None = None
+    content: str | None = None
+    tool_calls: Annotated[list[EarlierCall] | None, BeforeValidator(lambda calls: calls or None)] = None  # never empty
+
+    def as_openai(self) -> dict[str, Json]:
+        """The form that OpenAI's own clients send: arguments as JSON text."""
+        message = self.model_dump(exclude_none=True)
+        for function in (call["function"] for call in message.get("tool_calls", ())):
+            if not isinstance(function["arguments"], str):
+                function["arguments"] = json.dumps(function["arguments"], ensure_ascii=False)
+        return message
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _text(cls, content: Json, info: ValidationInfo) -> Json:
+        if isinstance(content, list | tuple):
+            return _joined(content)
+        if info.data.get("role") == "tool" and not isinstance(content, str):  # what a call gave, as it was returned
+            return json.dumps(content, ensure_ascii=False, default=str)
+        return content

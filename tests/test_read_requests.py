@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
-from oospec_async.request_file import read_requests
+from oospec_async.request_file import read_request_file, read_requests
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "requests.jsonl"
 
@@ -47,6 +47,29 @@ def test_text_survives_and_line_ends_and_byte_order_marks_do_not_matter(
     lines = [json.dumps(raw(TEXT, id=name), ensure_ascii=False) for name in ("a", "b")]
     path.write_bytes((start + end.join(lines) + end * last).encode())
     assert [(request.id, request.messages[0].content) for request in read_requests(path)] == [("a", TEXT), ("b", TEXT)]
+
+
+def test_a_bad_line_costs_the_others_nothing(path: Path) -> None:
+    path.write_bytes(
+        b"\n".join([line(id="a"), b"{oops", line(id=5), line(id="a"), line(id="bad", stop=5), line(id="b")])
+    )
+    found = read_request_file(path)
+    assert [request.id for request in found.requests] == ["a", "b"]
+    assert found.places == {"a": f"{path}:1", "b": f"{path}:6"}
+    assert [failure.request for failure in found.refused] == ["requests-2", "requests-3", "a", "bad"]
+    said = ["2: not JSON", "3: id: text is expected, not 5", "4: id 'a' is used twice", "5: stop: a list is expected"]
+    assert all(f.error.startswith(f"{path}:{start}") for f, start in zip(found.refused, said, strict=True))
+    with pytest.raises(OospecError, match=r":2: not JSON"):
+        read_requests(path)
+
+
+def test_a_batch_is_known_by_its_lines(path: Path) -> None:
+    path.write_text("".join(f"{json.dumps({'custom_id': n, 'body': raw()})}\n" for n in ("r1", "r2", "")))
+    found = read_request_file(path)
+    assert ([request.id for request in found.requests], found.is_batch) == (["r1", "r2"], True)
+    assert found.refused[0].error.startswith(f"{path}:3: custom_id: ")
+    path.write_bytes(line())
+    assert not read_request_file(path).is_batch
 
 
 DEEP = b"[" * 3000 + b"]" * 3000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oospec_async.dialects.dialect import NAMED, Dialect
-from oospec_async.dialects.template import dialect_from_template, form_of_arguments, takes_results, takes_tools
+from oospec_async.dialects.template import Form, dialect_from_template, form_of_arguments, takes_results, takes_tools
 from oospec_async.errors import OospecError
 from oospec_async.messages import Message
 from oospec_async.request import Json, Request, Tool
@@ -71,21 +71,20 @@ class Prompts:
         return text
 
     def _messages(self, request: Request) -> list[dict[str, Any]]:
-        messages = [_for_templates(message) for message in request.messages]
+        messages = [_for_templates(message, self._form) for message in request.messages]
         if self._form is None:
             messages = [_with_calls_as_text(message) for message in messages]
-        elif self._form == "text":
-            messages = [_with_arguments_as_text(message) for message in messages]
         return messages if self._takes_results else [_result_as_user(message) for message in messages]
 
     def ids(self, request: Request) -> list[int]:
         return self._codec.encode(self.text(request))
 
 
-def _for_templates(message: Message) -> dict[str, Any]:
+def _for_templates(message: Message, form: Form | None) -> dict[str, Any]:
     """A message in the form that chat templates know: no developers, and a content, if an empty one."""
     role = "system" if message.role == "developer" else message.role
-    return {**message.model_dump(exclude_none=True), "role": role, "content": message.content or ""}
+    told = message.as_openai() if form == "text" else message.model_dump(exclude_none=True)
+    return {**told, "role": role, "content": message.content or ""}
 
 
 def _with_calls_as_text(message: dict[str, Any]) -> dict[str, Any]:
@@ -94,14 +93,6 @@ def _with_calls_as_text(message: dict[str, Any]) -> dict[str, Any]:
     objects = [json.dumps({k: call[k] for k in ("name", "arguments")}, ensure_ascii=False) for call in calls]
     written = f"{_DEFAULT.opener}{_DEFAULT.between.join(objects)}{_DEFAULT.closer}" if objects else ""
     return {**message, "content": "\n".join(filter(None, (message["content"], written)))}
-
-
-def _with_arguments_as_text(message: dict[str, Any]) -> dict[str, Any]:
-    """For templates that write arguments as they get them."""
-    for function in (call["function"] for call in message.get("tool_calls", ())):
-        if not isinstance(function["arguments"], str):
-            function["arguments"] = json.dumps(function["arguments"], ensure_ascii=False)
-    return message
 
 
 def _result_as_user(message: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from helpers.refusals import refused, row, run
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"{oops", ":1: not JSON"), (b"\xff", "not UTF-8"), (row() + b"\n" + row(id=5), ":2: id: text is expected")],
+    [(b"{oops", ":1: not JSON"), (b"\xff", "not UTF-8"), (row(id=5) + b"\n[", ":1: id: text is expected, not 5; 1")],
 )
 def test_a_file_of_requests(content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What else is refused in such a file is in ``tests/test_read_requests.py``."""
@@ -85,23 +85,71 @@ def test_without_a_mode(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--fetch" in line
 
 
-def test_a_prompt_beyond_the_context(tiny_llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(row(id="fine") + b"\n" + row(id="long", messages=[{"role": "user", "content": "word " * 3000}]))
-    line = refused(capsys, "--live", path, "--target", tiny_llama, "--method", "ar", "--devices", "cpu")
-    assert "request 'long': its prompt has" in line
-    assert "context is 2048; shorten the messages or offer fewer tools" in line
+def mixed(at: Path) -> Path:
+    """Five requests: the second is none, and the fourth is too long."""
+    rows = [row(id="a"), row(id="b", stop=5), row(id="c"), row(id="d", messages=LONG), row(id="e")]
+    path = at / "mixed.jsonl"
+    path.write_bytes(b"\n".join(rows))
+    return path
 
 
-def test_messages_that_the_template_refuses(
+LONG = [{"role": "user", "content": "word " * 3000}]
+MODEL = ("--method", "ar", "--devices", "cpu", "--max-new-tokens", 4)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_bad_requests_cost_the_good_ones_nothing(
+    as_json: bool, tiny_llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = mixed(tmp_path)
+    code, out, err = run(capsys, "--live", path, "--target", tiny_llama, *MODEL, *["--json"] * as_json)
+    refused_at_once, too_long, *_, last = [line for line in err.splitlines() if str(path) in line]
+    reasons = f"{path}:2: stop: a list is expected, not 5", f"{path}:4: request 'd': its prompt has"
+    assert (code, "Traceback" in err) == (2, False)
+    assert refused_at_once == f"not served: {reasons[0]}"
+    assert too_long.startswith(f"not served: {reasons[1]}")
+    assert too_long.endswith("context is 2048; shorten the messages or offer fewer tools")
+    assert last == f"oospec-run: {reasons[0]}; 1 more failed: 'd'"
+    if as_json:
+        result = json.loads(out)
+        assert [completion["request"] for completion in result["completions"]] == ["a", "c", "e"]
+        assert [(failure["request"], failure["method"]) for failure in result["failures"]] == [("b", None), ("d", None)]
+    else:
+        assert "3 requests" in out
+
+
+def test_strictly_one_bad_request_is_enough(
     tiny_llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    arguments = ("--target", tiny_llama, *MODEL, "--strict")
+    assert ":2: stop: a list is expected, not 5" in refused(capsys, "--live", mixed(tmp_path), *arguments)
     path = tmp_path / "r.jsonl"
-    calls = [{"role": "assistant", "tool_calls": [{"id": "1"}]}]
-    path.write_bytes(row(id="odd", messages=calls))
-    line = refused(capsys, "--live", path, "--target", tiny_llama, "--method", "ar", "--devices", "cpu")
-    assert "request 'odd': " in line
-    assert "chat template refuses it" in line
+    path.write_bytes(row(id="fine") + b"\n" + row(id="long", messages=LONG))
+    assert ":2: request 'long': its prompt has" in refused(capsys, "--live", path, *arguments)
+
+
+def test_a_batch_is_answered_in_its_own_form(
+    tiny_llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "batch.jsonl"
+    body = json.loads(row(max_completion_tokens=4))
+    rows = [{"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body} for name in "ab"]
+    rows.insert(1, {"custom_id": "bad", "body": {**body, "stop": 5}})
+    path.write_text("\n".join(map(json.dumps, rows)))
+    live = ("--live", path, "--target", tiny_llama, "--devices", "cpu", "--json")
+    code, out, _ = run(capsys, *live, "--method", "ar")
+    first, second, bad = map(json.loads, out.splitlines())
+    assert (code, [line["custom_id"] for line in (first, second, bad)]) == (2, ["a", "b", "bad"])
+    assert (first["error"], first["response"]["status_code"]) == (None, 200)
+    answer = first["response"]["body"]
+    (choice,) = answer["choices"]
+    assert answer["object"] == "chat.completion"
+    assert answer["usage"]["completion_tokens"] == 4
+    assert (choice["finish_reason"], choice["message"]["role"]) == ("length", "assistant")
+    assert isinstance(choice["message"]["content"], str)
+    assert bad["response"] is None
+    assert bad["error"] == {"code": "invalid_request", "message": f"{path}:2: body.stop: a list is expected, not 5"}
+    assert "a batch is answered by one method" in refused(capsys, *live, "--compare", "ar,pld")
 
 
 # --- schemas that lie are no errors: they reach the prompt as they are, and have the slots that can be read

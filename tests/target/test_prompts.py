@@ -9,7 +9,7 @@ import pytest
 from helpers import real, tiny
 from oospec_async.dialects.dialect import NAMED
 from oospec_async.errors import OospecError
-from oospec_async.request import Message, Request
+from oospec_async.request import Message, Request, Tool
 from oospec_async.target.prompts import Prompts
 
 IGNORES_TOOLS = (
@@ -102,6 +102,57 @@ def test_earlier_calls_and_their_results_reach_the_template() -> None:
     text = Prompts(tiny.tokenizer(), "tiny").text(Request.model_validate({"messages": messages}))
     assert '<tool_call>\n{"name": "now", "arguments": {"zone": "S' in text
     assert "12:00" in text
+
+
+ASKED: list[dict[str, Any]] = [
+    {"role": "user", "content": "Time?"},
+    {
+        "role": "assistant", "content": "Let me see.", "tool_calls": [
+            {"function": {"name": "now", "arguments": '{"zone": "Ö"}'}}, {"function": {"name": "now"}}
+        ],
+    },
+    {"role": "tool", "content": "12:00"},
+]  # fmt: skip
+CALLS = (
+    'Let me see.\n<tool_call>\n{"name": "now", "arguments": {"zone": "Ö"}}\n</tool_call>\n<tool_call>\n'
+    '{"name": "now", "arguments": {}}\n</tool_call>'
+)
+
+
+@pytest.mark.parametrize("tools", [tiny.TOOLS, ()])
+def test_a_template_that_knows_no_calls_has_them_told_as_it_has_the_tools(tools: tuple[Tool, ...]) -> None:
+    asked = Request.model_validate({"messages": ASKED, "tools": tools})
+    text = Prompts(Spoken(IGNORES_TOOLS), "m").text(asked)
+    assert text.endswith(f"[user]Time?[assistant]{CALLS}[tool]12:00[assistant]")
+
+
+def test_a_template_that_knows_no_results_has_them_told_by_the_user() -> None:
+    drops = "{% for m in messages if m.role != 'tool' %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    refuses = REFUSES_SYSTEM.replace("system", "tool").replace("{{ m.content }}", "[{{ m.role }}]{{ m.content }}")
+    for template in (drops, refuses):
+        text = Prompts(Spoken(template), "m").text(Request.model_validate({"messages": ASKED}))
+        assert text == f"[user]Time?[assistant]{CALLS}[user]<tool_response>\n12:00\n</tool_response>"
+
+
+def test_a_template_that_wants_arguments_as_text_gets_them_so() -> None:
+    template = (
+        "{% for m in messages %}{{ '[' + m.role + ']' + m.content }}{% for c in m.tool_calls or [] %}"
+        "{{ c.function.name + ' ' + c.function.arguments }};{% endfor %}{% endfor %}"
+    )
+    text = Prompts(Spoken(template), "m").text(Request.model_validate({"messages": ASKED}))
+    assert text == '[user]Time?[assistant]Let me see.now {"zone": "Ö"};now {};[tool]12:00'
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [{}, {"content": None}, {"content": ""}, {"content": [], "refusal": "No.", "audio": None, "tool_calls": None},
+     {"tool_calls": []}],
+)  # fmt: skip
+def test_a_turn_without_content_is_an_empty_turn(turn: dict[str, Any]) -> None:
+    joins = "{% for m in messages %}{{ '[' + m.role + ']' + m.content }}{% endfor %}{{ 'tool_calls' in messages[1] }}"
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", **turn}, {"role": "user", "content": "b"}]
+    asked = Request.model_validate({"messages": messages})
+    assert Prompts(Spoken(joins), "m").text(asked) == "[user]a[assistant][user]bFalse"
 
 
 @pytest.mark.parametrize("name", ["tokenize", "messages", "self"])

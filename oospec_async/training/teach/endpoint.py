@@ -33,7 +33,7 @@ class Endpoint:
         tools = [] if request.tools_in_prompt else [tool.as_openai() for tool in request.tools]
         body: Object = {
             "model": self._model,
-            "messages": [message.model_dump(exclude_none=True) for message in request.messages],
+            "messages": [message.as_openai() for message in request.messages],
             "max_tokens": request.max_new_tokens,
             "temperature": 0,
         }

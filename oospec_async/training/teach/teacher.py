@@ -38,7 +38,8 @@ def unanswered(requests: Sequence[Request], rows: Sequence[Object]) -> list[Requ
 
 def asked(request: Request) -> str:
     """A digest of what a teacher is asked, so that calls are never taken for those of a request with other tools."""
-    content = request.model_dump(include={"messages", "tools", "tools_in_prompt"}, exclude_none=True)
+    content = request.model_dump(include={"tools", "tools_in_prompt"}, exclude_none=True)
+    content["messages"] = [message.as_openai() for message in request.messages]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from pydantic import Field, ValidationError, field_validator
 
-from oospec_async.request import Json
+from oospec_async.messages import Message, arguments_of
+from oospec_async.request import Json, Tool
 from oospec_async.training.data.readers.accepted import answered
 from oospec_async.training.data.readers.base import Format
 from oospec_async.training.records import Call, Object, Record, Row
@@ -19,13 +19,12 @@ class _Call(Call):
     @field_validator("arguments", mode="before")
     @classmethod
     def _of_text(cls, value: Json) -> Json:
-        value = value or {}
-        return json.loads(value) if isinstance(value, str) else value
+        return arguments_of(value)
 
 
 class _Chat(Record):
-    messages: list[Json]
-    tools: list[Json] | None = None
+    messages: list[Message]
+    tools: list[Tool] | None = None
     gold: list[_Call] | None = None
 
 
@@ -37,15 +36,15 @@ class OpenAi(Format):
 
     def requests(self, row: Row) -> Iterator[Object]:
         chat = row.read(_Chat)
-        messages = chat.messages
+        messages = [message.as_openai() for message in chat.messages]
         name = row.data["id"] if isinstance(row.data.get("id"), str) and row.data["id"] else row.name
-        made: Object = {"id": name, "messages": messages, "tools": [_wrapped(tool) for tool in chat.tools or []]}
+        made: Object = {"id": name, "messages": messages, "tools": [tool.as_openai() for tool in chat.tools or []]}
         if row.data.get("tools_in_prompt") is True:
             made["tools_in_prompt"] = True
         if chat.gold is not None:
             kept = {"accepted": row.data["accepted"]} if "accepted" in row.data else {}
             yield answered(made, chat.gold) | kept
-        elif not messages or _role(messages[-1]) != "assistant":
+        elif not messages or messages[-1]["role"] != "assistant":
             yield made
         else:
             yield from self._turns(made, row.where)
@@ -54,7 +53,7 @@ class OpenAi(Format):
         name, messages = chat["id"], chat["messages"]
         for number, message in enumerate(messages):
             last = number == len(messages) - 1
-            if number == 0 or _role(message) != "assistant" or not (last or message.get("tool_calls")):
+            if number == 0 or message["role"] != "assistant" or not (last or message.get("tool_calls")):
                 continue
             try:
                 gold = [_Call.model_validate(call["function"]) for call in message.get("tool_calls") or []]
@@ -63,13 +62,3 @@ class OpenAi(Format):
                 continue
             turn = {"id": name if last else f"{name}-at-{number}", "messages": messages[:number]}
             yield answered({**chat, **turn}, gold)
-
-
-def _wrapped(tool: Json) -> Object:
-    """A tool in OpenAI's wrapping, whether it had it or not."""
-    is_wrapped = isinstance(tool, dict) and isinstance(tool.get("function"), dict)
-    return {"type": "function", "function": tool["function"] if is_wrapped else tool}
-
-
-def _role(message: Json) -> Json:
-    return message.get("role") if isinstance(message, dict) else None
