@@ -37,7 +37,7 @@ from oospec_async.request_file import read_requests
 from oospec_async.runtime.config import EngineConfig
 from tools.benchmark.machine import fingerprint
 from tools.benchmark.methods import METHODS
-from tools.benchmark.options import Options, short_name
+from tools.benchmark.options import Options
 from tools.benchmark.plan import DEFAULT_METHODS, SUFFIXES, default_plan, plan
 from tools.benchmark.report.figures import summarise
 from tools.benchmark.report.matrix import matrix, table
@@ -116,14 +116,14 @@ def _methods() -> str:
 @click.option(
     "--methods",
     type=names,
-    help=f"Joined by commas. Default: {','.join(DEFAULT_METHODS)} (/both only where two cores are pinned), and "
-    "generate+assistant for every --assistant.",
+    help=f"Joined by commas. Default: {','.join(DEFAULT_METHODS)} (/both only where two cores are pinned, "
+    "generate+assistant with an --assistant).",
 )
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(1, 10_000))
 @click.option("--limit", type=COUNT, help="So many requests of each file.")
 @options.max_new_tokens
 @engine_options
-@click.option("--assistant", "assistants", multiple=True, help="A model for generate+assistant; can be given again.")
+@click.option("--assistant", help="A model for generate+assistant.")
 @click.option("--rows", default="bench.rows.jsonl", show_default=True, type=click.Path(path_type=Path, writable=True))
 @_output_options
 def run(
@@ -133,7 +133,7 @@ def run(
     limit: int | None,
     max_new_tokens: int | None,
     config: EngineConfig,
-    assistants: tuple[str, ...],
+    assistant: str | None,
     rows: Path,
     as_json: bool,
     picture: Path | None,
@@ -154,13 +154,10 @@ def run(
         sidecar=config.sidecar,
         adapter=config.adapter,
         draft_model=config.draft_model,
-        assistants=assistants,
+        assistant=assistant,
         dtype=config.dtype,
     )
     parse_devices(common.devices)
-    shorts = [short_name(name) for name in assistants]
-    if twice := next((name for name in shorts if shorts.count(name) > 1), None):
-        raise OospecError(f"--assistant: two end in {twice!r}, by which a method names its own; rename a directory")
     plans = plan(methods, common) if methods is not None else default_plan(common)
     if common.draft_model is not None and not any(CHAINS in each.entry.needs for each in plans):
         raise OospecError("--draft-model belongs to the drafter 'draft', and no method here has it; add one")

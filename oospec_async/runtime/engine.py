@@ -89,11 +89,6 @@ class Engine:
         async with open_parts(config or EngineConfig(), report) as parts:
             yield cls(parts)
 
-    @property
-    def memories(self) -> dict[str, Memory]:
-        """What earlier outputs have taught, by method: to be kept beside a run, and put back where it goes on."""
-        return self._memories
-
     def check(self, request: Request) -> None:
         """Raises OospecError if the request cannot be served, without serving it."""
         self._prompt(request)

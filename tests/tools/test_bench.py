@@ -1,4 +1,4 @@
-"""The whole benchmark on tiny models: killed in the middle, gone on with, and its rows and history."""
+"""The whole benchmark on tiny models: killed in the middle, gone on with, and its rows."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ import sys
 from tools import bench
 from tools.benchmark import process, rows, session
 begin, opened, add = session._open, process.WorkerProcess.opened, rows.RowsFile.add
-def beginning(options, plans, history, curves, *more):
+def beginning(options, plans, log, curves, *more):
     curves["main"] = [(1, 0.01), (64, 0.01)]
-    return begin(options, plans, history, curves, *more)
+    return begin(options, plans, log, curves, *more)
 def telling(self):
     found = opened(self)
     print("worker", self.pid, flush=True)
@@ -202,9 +202,8 @@ def test_a_finished_benchmark_is_only_summed_up(
 def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
     finished: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows, state = tmp_path / "rows.jsonl", finished.with_name(f"{finished.name}.state")
+    rows = tmp_path / "rows.jsonl"
     shutil.copy(finished, rows)
-    shutil.copytree(state, tmp_path / "rows.jsonl.state")
     more = ("--rows", str(rows), "--json", "--runs")
     assert command.main(arguments(folder, *more, "3")) == 0
     assert json.loads(capsys.readouterr().out)["runs"] == 3
@@ -214,17 +213,6 @@ def test_a_finished_benchmark_is_gone_on_with_where_more_runs_are_asked_for(
     assert Counter(row["run"] for row in after) == dict.fromkeys(range(3), len(QUESTIONS) * len(METHODS))
     assert command.main(arguments(folder, *more, "1")) == 2
     assert "--runs 1: " in capsys.readouterr().err
-
-
-def test_what_lies_where_the_history_goes_is_named(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    state = tmp_path / "rows.jsonl.state"
-    state.write_text("mine")
-    assert command.main(arguments(folder, "--rows", str(tmp_path / "rows.jsonl"), methods=("ar",))) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert f"{state}: File exists; remove it, or name another --rows" in line
-    assert [(path, path.read_text()) for path in tmp_path.iterdir()] == [(state, "mine")]
 
 
 def test_other_requests_are_refused(finished: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

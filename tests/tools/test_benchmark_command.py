@@ -22,7 +22,6 @@ from tools import bench as command
         (["run", "{requests}", "--runs", "1000000000"], "--runs"),
         (["run", "{requests}", "--devices", ""], "device '': unknown"),
         (["run", "{requests}", "--methods", "ar, ", "--devices", "cpu"], "method '': '' is neither"),
-        (["run", "{requests}", "--assistant", "a/b", "--assistant", "c/b"], "--assistant: two end in 'b'"),
         (
             ["run", "{requests}", "--methods", "ar", "--devices", "cpu", "--draft-model", "x"],
             "--draft-model belongs to",

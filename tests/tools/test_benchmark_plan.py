@@ -59,8 +59,6 @@ def test_what_shares_a_process_and_what_does_not() -> None:
         ("oospec@perfect,toolspec", {}, "'oospec@perfect': is made from a plain output; add ar or generate"),
         ("draft", {}, "method 'draft' drafts with a model; name one with --draft-model"),
         ("generate+assistant", {}, "name its model with --assistant"),
-        ("generate+assistant", {"assistants": ("x/one", "y/two")}, "--assistant gives .*:one, .*:two; name one"),
-        ("generate+assistant:three", {"assistants": ("x/one",)}, "--assistant gives generate.assistant; name one"),
     ],
 )
 def test_a_method_that_cannot_be_is_refused_in_one_line(names: str, given_: dict[str, Any], reason: str) -> None:
@@ -70,11 +68,9 @@ def test_a_method_that_cannot_be_is_refused_in_one_line(names: str, given_: dict
 
 
 def test_default_methods_are_those_that_the_devices_allow() -> None:
-    assert [each.name for each in plan.default_plan(options())] == list(plan.DEFAULT_METHODS)
-    without = [name for name in plan.DEFAULT_METHODS if "/both" not in name]
+    assert [each.name for each in plan.default_plan(options(assistant="x/one"))] == list(plan.DEFAULT_METHODS)
+    without = [name for name in plan.DEFAULT_METHODS if "/both" not in name and name != "generate+assistant"]
     assert [each.name for each in plan.default_plan(options("cuda:0,cuda:1"))] == without
-    more = plan.default_plan(options("cpu", assistants=("x/one", "y/two")))
-    assert [each.name for each in more] == [*without, "generate+assistant:one", "generate+assistant:two"]
 
 
 @given(st.integers(2, 11), st.integers(0, 100))

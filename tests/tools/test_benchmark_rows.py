@@ -6,14 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from helpers import bench
-from oospec_async.decoding.memory import Memory, Recollection
-from oospec_async.dialects.dialect import NAMED
 from oospec_async.errors import OospecError
-from tools.benchmark import history, rows
+from tools.benchmark import rows
 
 HEAD = bench.header(["ar", "pld"], {"a_1": "a", "a_2": "a"})
 ROW = bench.row(0, "a_1", "ar", total=2.0)
@@ -138,57 +135,3 @@ def test_more_runs_can_be_asked_for_later_and_fewer_only_down_to_those_begun(tmp
         rows.RowsFile(path, header(1))
     assert path.read_bytes() == before
     assert list(rows.read_rows(path).rows) == [ROW.key, (1, "a_1", "ar")]
-
-
-def test_a_history_is_found_again_for_its_place_and_no_other(tmp_path: Path) -> None:
-    kept = history.History(tmp_path / "state")
-    kept.save("oospec@perfect", 0, 1, {"a": 1})
-    kept.save("oospec@perfect", 0, 2, {"a": 2})  # a process that dies now has either row on disk, and both states
-    assert kept.load("oospec@perfect", 0, 1) == {"a": 1}
-    assert kept.load("oospec@perfect", 0, 2) == {"a": 2}
-    for run, count in ((0, 3), (1, 1), (0, 4)):
-        with pytest.raises(OospecError, match="name another --rows"):
-            kept.load("oospec@perfect", run, count)
-
-
-# Protocol 4: a function by its name, called with a string.
-CALL = b"\x80\x04\x8c%c%s\x8c%c%s\x93\x8c\x04made\x85R."
-
-
-@pytest.mark.parametrize(("module", "name"), [("os", "mkdir"), ("oospec_async.files.writing", "os.mkdir")])
-def test_a_history_that_would_run_code_is_refused(
-    module: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    kept = history.History(tmp_path)
-    kept.save("ar", 0, 1, None)
-    (path,) = tmp_path.iterdir()
-    path.write_bytes(CALL % (len(module), module.encode(), len(name), name.encode()))
-    with pytest.raises(OospecError, match="what ar knew after 1 requests"):
-        kept.load("ar", 0, 1)
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize(
-    "damage", [b"", b"(" * 9, b"h\x05.", b"\x80\x04\x8e" + b"\xff" * 7 + b"\x7f", b"\x80\x04]K\x01s."]
-)
-def test_a_damaged_history_is_named(damage: bytes, tmp_path: Path) -> None:
-    kept = history.History(tmp_path)
-    kept.save("ar", 0, 1, None)
-    (path,) = tmp_path.iterdir()
-    path.write_bytes(damage)
-    with pytest.raises(OospecError, match="what ar knew after 1 requests"):
-        kept.load("ar", 0, 1)
-
-
-def test_all_that_methods_learn_can_be_loaded(tmp_path: Path) -> None:
-    memory, dialect = Memory(), NAMED["fenced"]
-    memory.learn([1, 2, 3], np.ones(4, dtype=np.float32), Recollection(successors={1: [2, 3]}), dialect)
-    memory.learn([4], None, Recollection(), None)
-    kept = history.History(tmp_path)
-    kept.save("oospec", 0, 1, {"oospec": memory})
-    found = kept.load("oospec", 0, 1)["oospec"].recall(None)
-    expected = memory.recall(None)
-    assert [entry.tokens for entry in found.entries] == [(4,), (1, 2, 3)]
-    assert (found.dialects, found.earlier_successors) == (expected.dialects, expected.earlier_successors)
-    assert np.array_equal(found.entries[1].state, expected.entries[1].state)

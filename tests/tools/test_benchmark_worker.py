@@ -37,7 +37,7 @@ async def hangs(spec: Spec, jobs: Jobs, say: Say) -> None:
 
 
 def worker_of(work: process.Work, tmp_path: Path, told: list[str]) -> WorkerProcess:
-    spec = Spec("main", {"ar": "ar"}, Options(devices="cpu"), False, False, (), False, None, tmp_path)
+    spec = Spec("main", {"ar": "ar"}, Options(devices="cpu"), False, False, (), False, None)
     return WorkerProcess(work, spec, told.append, tmp_path / "log")
 
 

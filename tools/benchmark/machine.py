@@ -65,7 +65,7 @@ def fingerprint(options: Options, plans: Sequence[Plan], requests: Sequence[Requ
         sidecar=_weights(options.sidecar) if sidecar else None,
         adapter=describe_adapter(adapter) if adapter is not None else None,
         drafter=_weights(drafter) if drafter is not None else None,
-        assistants=[_weights(name) for name in options.assistants],
+        assistants=[_weights(options.assistant)] if options.assistant is not None else [],
         dtype=options.dtype,
         devices=options.devices,
         machine=hardware,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pydantic import BaseModel, ConfigDict
 
 from oospec_async.weights import DEFAULT_SIDECAR, DEFAULT_TARGET
@@ -20,16 +18,5 @@ class Options(BaseModel):
     sidecar: str = DEFAULT_SIDECAR
     adapter: str = SHIPPED
     draft_model: str | None = None
-    assistants: tuple[str, ...] = ()
+    assistant: str | None = None
     dtype: str = "bfloat16"
-
-    def assistant(self, short: str) -> str | None:
-        """The assistant whose name's last part is ``short``; without a short name the only one there is."""
-        if not short:
-            return self.assistants[0] if len(self.assistants) == 1 else None
-        return next((name for name in self.assistants if short_name(name) == short), None)
-
-
-def short_name(name: str) -> str:
-    """The last part of a directory or id: what a method's name can hold."""
-    return Path(name).name

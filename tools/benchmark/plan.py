@@ -13,7 +13,6 @@ from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from tools.benchmark.methods import find
 from tools.benchmark.methods.base import Entry
-from tools.benchmark.methods.generate import named
 from tools.benchmark.options import Options
 
 T = TypeVar("T")
@@ -77,6 +76,7 @@ DEFAULT_METHODS = (
     "toolspec/both",
     "oospec@perfect",
     "oospec@never",
+    "generate+assistant",
 )
 
 
@@ -96,9 +96,9 @@ def plan(names: Sequence[str], options: Options) -> list[Plan]:
 
 
 def default_plan(options: Options) -> list[Plan]:
-    """``DEFAULT_METHODS`` and the assistants that are given; those left out that these devices do not allow."""
+    """``DEFAULT_METHODS``; those left out that these devices and options do not allow."""
     names = []
-    for name in (*DEFAULT_METHODS, *(named(assistant, options) for assistant in options.assistants)):
+    for name in DEFAULT_METHODS:
         try:
             _planned(name, options)
         except OospecError:
@@ -115,8 +115,8 @@ def source(needing: Plan, plans: Sequence[Plan]) -> str | None:
 
 def _planned(name: str, options: Options) -> Plan:
     base, *suffixes = name.split("/")
-    entry, argument = find(base)
-    entry.check(argument, options)
+    entry = find(base)
+    entry.check(options)
     planned = Plan(name, base, entry, options.devices)
     for suffix in suffixes:
         if suffix not in SUFFIXES or suffixes.count(suffix) > 1:

@@ -17,7 +17,6 @@ from typing import Any
 
 from oospec_async.console.event_loop import run_loop
 from oospec_async.errors import OospecError
-from tools.benchmark.history import beside_rows
 from tools.benchmark.options import Options
 
 _GRACE = 5.0  # seconds for a worker that has nobody to serve any more
@@ -35,7 +34,6 @@ class Spec:
     cores: tuple[int, ...]
     reuse: bool
     curve: list[tuple[int, float]] | None
-    history: Path
 
 
 Job = tuple[str, dict[str, Any]]  # what is asked, and its arguments
@@ -48,10 +46,8 @@ class WorkerProcess:
     """A child that runs ``work``, which answers once when it is open, and then every job."""
 
     def __init__(self, work: Work, spec: Spec, note: Callable[[str], None], log: Path) -> None:
-        """Starts the process; ``opened`` waits for it. What it prints on its own goes to ``log``."""
+        """Starts the process; ``opened`` waits for it. What it prints on its own is added to ``log``."""
         self._name, self._note, self._log = spec.name, note, log
-        with beside_rows(log):
-            log.write_bytes(b"")
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_run, args=(work, spec, theirs, log))
@@ -147,7 +143,7 @@ async def _jobs(pipe: Connection, loop: asyncio.AbstractEventLoop) -> Jobs:
             while True:
                 loop.call_soon_threadsafe(queue.put_nowait, pipe.recv())
         finally:
-            os._exit(0)  # the main process is gone or through; what is worth saving is on disk
+            os._exit(0)  # the main process is gone or through; nothing here is worth saving
 
     threading.Thread(target=read, daemon=True).start()
     while True:

@@ -13,8 +13,8 @@ from rich.progress import Progress, TimeRemainingColumn
 
 from oospec_async.console.output import COUNTED, note
 from oospec_async.decoding.drafters.needs import CHAINS, HINTS
+from oospec_async.files.writing import write_atomically
 from oospec_async.request import Request
-from tools.benchmark.history import History, beside_rows
 from tools.benchmark.options import Options
 from tools.benchmark.plan import Plan, method_order, request_order, source
 from tools.benchmark.process import Spec, WorkerProcess
@@ -27,30 +27,28 @@ def measure(
 ) -> None:
     """Serve what the rows file ``path`` does not hold yet. Raises OospecError."""
     tell = functools.partial(note, err)
-    history = path.with_name(path.name + ".state")
+    log = path.with_name(path.name + ".log")
     with ExitStack() as stack:
         begun = path.exists() and path.stat().st_size > 0
         rows = stack.enter_context(RowsFile(path, header)) if begun else None
         if rows is not None and len(rows.rows) == header.expected:
             tell(f"{path}: all {header.expected} rows are there; ask for more --runs, or remove it to measure anew")
             return
-        with beside_rows(history):
-            history.mkdir(exist_ok=True)
+        write_atomically(log, "", "the log of --rows")
         curves = dict(rows.header.curves) if rows is not None else {}
-        workers = _open(options, plans, history, curves, tell, stack)
+        workers = _open(options, plans, log, curves, tell, stack)
         if rows is None:
             rows = stack.enter_context(RowsFile(path, header.model_copy(update={"curves": curves})))
         # Drawn when a row ends, never by a thread of its own: that would disturb what is measured.
         progress = stack.enter_context(Progress(*COUNTED, TimeRemainingColumn(), console=err, auto_refresh=False))
         task = progress.add_task("rows", total=header.expected)
         Session(plans, requests, workers, rows, lambda: progress.update(task, advance=1, refresh=True)).serve()
-        History(history).clear()
 
 
 def _open(
     options: Options,
     plans: Sequence[Plan],
-    history: Path,
+    log: Path,
     curves: dict[str, list[tuple[int, float]]],
     tell: Callable[[str], None],
     stack: ExitStack,
@@ -68,10 +66,8 @@ def _open(
             cores=mine[0].cores,
             reuse=mine[0].reuse,
             curve=curves.get(name),
-            history=history,
         )
         tell(f"worker {name}: {', '.join(spec.methods)}")
-        log = history / f"worker-{len(workers)}.log"
         workers[name] = stack.enter_context(WorkerProcess(work, spec, lambda line: tell(f"  {line}"), log))
         curves[name] = workers[name].opened()  # one after the other: each measures what a round costs
     return workers
@@ -97,35 +93,29 @@ class Session:
 
     def _run(self, run: int, order: Sequence[Request]) -> None:
         rows = self.rows.rows
-        counts = {plan: sum((run, request.id, plan.name) in rows for request in order) for plan in self.plans}
-        if any(count < len(order) for count in counts.values()):
-            self._stand_at(run, order, counts)
+        if all((run, request.id, plan.name) in rows for request in order for plan in self.plans):
+            for _ in range(len(order) * len(self.plans)):
+                self.done()
+            return
+        for worker in self.workers.values():
+            worker.ask("begin")
         for index, request in enumerate(order):
             turn = run * len(order) + index
             for plan in method_order(self.plans, turn, first_run=run == 0):
-                if (run, request.id, plan.name) not in rows:
-                    row = self._row(plan, run, index, request)
+                row = self._row(plan, run, request)
+                if row.key not in rows:  # else it is served once more for what the method learns of it
                     self.rows.add(row)
                     self._note_output(row)
                 self.done()
 
-    def _stand_at(self, run: int, order: Sequence[Request], counts: Mapping[Plan, int]) -> None:
-        """Begin a run, or go on with one. ``counts``: how many requests, its first ones, a method has been through."""
-        for worker in self.workers.values():
-            worker.ask("begin")
-        for plan, count in counts.items():
-            if count:
-                worker = self.workers[plan.worker]
-                worker.ask("resume", method=plan.name, run=run, count=count, last=order[count - 1])
-
-    def _row(self, plan: Plan, run: int, index: int, request: Request) -> Row:
+    def _row(self, plan: Plan, run: int, request: Request) -> Row:
         known: list[int] | None = []
         if (given := source(plan, self.plans)) is not None:
             known = self._outputs.get((request.id, given))
-        worker, about = self.workers[plan.worker], {"run": run, "method": plan.name}
-        found = worker.ask("serve", **about, count=index, request=request, known=known, cold=plan.cold)
+        worker = self.workers[plan.worker]
+        found = worker.ask("serve", method=plan.name, request=request, known=known, cold=plan.cold)
         outcome = {"error": found} if isinstance(found, str) else {"measured": found}
-        return Row.model_validate({**about, "request": request.id, **outcome})
+        return Row.model_validate({"run": run, "request": request.id, "method": plan.name, **outcome})
 
     def _note_output(self, row: Row) -> None:
         if row.measured is not None:

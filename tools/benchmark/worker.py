@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,6 @@ from oospec_async.request import Message, Request, Tool
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
-from tools.benchmark.history import History
 from tools.benchmark.methods import find
 from tools.benchmark.methods.base import Context, Server
 from tools.benchmark.process import Jobs, Say, Spec
@@ -30,11 +28,9 @@ _WARM_UP = Request(
 
 @dataclass
 class Worker:
-    """The servers of a worker's methods, and what is kept of them. Public methods are the jobs that it takes."""
+    """The servers of a worker's methods, by name. Public methods are the jobs that it takes."""
 
     servers: dict[str, Server]
-    kept: History
-    reuse: bool
 
     async def warm_up(self) -> None:
         """Have every method meet a first request that is not measured, and forget it.
@@ -54,19 +50,8 @@ class Worker:
         for server in self.servers.values():
             server.forget()
 
-    async def resume(self, method: str, run: int, count: int, last: Request) -> None:
-        """Go on after ``count`` requests of a run, of which ``last`` was the last one."""
-        server = self.servers[method]
-        state = self.kept.load(method, run, count)
-        if self.reuse:  # the prompt that the next one may share a beginning with
-            with contextlib.suppress(OospecError):
-                await server.serve(last.model_copy(update={"max_new_tokens": 1}), ())
-        server.recall(state)
-
-    async def serve(
-        self, method: str, run: int, count: int, request: Request, known: Sequence[int] | None, *, cold: bool
-    ) -> Measured | str:
-        """The request after ``count`` others, measured, or the reason why it could not be served.
+    async def serve(self, method: str, request: Request, known: Sequence[int] | None, *, cold: bool) -> Measured | str:
+        """The request, measured, or the reason why it could not be served.
 
         ``known``: the request's output, for a method that is made from it; None where it has none.
         """
@@ -79,8 +64,6 @@ class Worker:
             return await server.serve(request, known)
         except OospecError as error:
             return str(error)
-        finally:
-            self.kept.save(method, run, count + 1, server.history)
 
 
 async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
@@ -101,11 +84,7 @@ async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
     async with Engine.open(config, lambda line: say("note", line)) as engine:
         parts = _with_curve(engine.parts, spec.curve)
         context = Context(parts, options)
-        servers = {}
-        for name, base in spec.methods.items():
-            entry, argument = find(base)
-            servers[name] = entry.open(context, argument)
-        worker = Worker(servers, History(spec.history), spec.reuse)
+        worker = Worker({name: find(base).open(context) for name, base in spec.methods.items()})
         say("note", "serving a first request by each method, not measured")
         await worker.warm_up()
         say("answer", list(parts.curve.samples))
@@ -113,7 +92,7 @@ async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
             say("answer", await _JOBS[what](worker, **arguments))
 
 
-_JOBS: dict[str, Any] = {"begin": Worker.begin, "resume": Worker.resume, "serve": Worker.serve}
+_JOBS: dict[str, Any] = {"begin": Worker.begin, "serve": Worker.serve}
 
 
 def _with_curve(parts: Parts, curve: list[tuple[int, float]] | None) -> Parts:

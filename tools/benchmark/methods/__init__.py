@@ -15,14 +15,11 @@ METHODS: dict[str, Entry] = {
 }
 
 
-def find(name: str) -> tuple[Entry, str]:
-    """A method's entry, and the argument in its name. Raises OospecError for a name that is none."""
+def find(name: str) -> Entry:
+    """Raises OospecError for a name that is none."""
     if name in METHODS:
-        return METHODS[name], ""
-    head, _, argument = name.partition(":")
-    if argument and head in METHODS and METHODS[head].takes_argument:
-        return METHODS[head], argument
+        return METHODS[name]
     try:
-        return engine.entry(name), ""
+        return engine.entry(name)
     except OospecError as error:
         raise OospecError(f"{error}; the benchmark's own methods are {', '.join(METHODS)}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from oospec_async.decoding.drafters.needs import Need
 from oospec_async.request import Request
@@ -19,13 +19,6 @@ class Server(Protocol):
     def forget(self) -> None:
         """Drop what earlier requests have left: the next one starts cold."""
         ...
-
-    @property
-    def history(self) -> Any:
-        """What earlier requests have left, for ``recall``; can be pickled."""
-        ...
-
-    def recall(self, history: Any) -> None: ...
 
     async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         """Serve to the end. ``known``: this request's output, for methods whose entry says ``after``.
@@ -43,21 +36,17 @@ class Context:
     options: Options
 
 
-Open = Callable[[Context, str], Server]
-
-
-def no_check(argument: str, options: Options) -> None:
+def no_check(options: Options) -> None:
     return
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method. ``open`` is called in a worker, with what follows ``:`` in the method's name (empty without)."""
+    """A method. ``open`` is called in a worker."""
 
-    open: Open
+    open: Callable[[Context], Server]
     about: str = ""  # one line for --help
     needs: tuple[Need, ...] = ()
     by_engine: bool = False  # its prompts are read by our engine, which can reuse what it has read
     after: tuple[str, ...] = ()  # needs the request's output, as one of these methods has given it
-    takes_argument: bool = False
-    check: Callable[[str, Options], None] = no_check  # raises OospecError where options do not go with it
+    check: Callable[[Options], None] = no_check  # raises OospecError where options do not go with it

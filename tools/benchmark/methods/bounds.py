@@ -66,11 +66,11 @@ class PerfectServer(EngineServer):
         return await super().serve(request, known)
 
 
-def _perfect(context: Context, argument: str) -> Server:
+def _perfect(context: Context) -> Server:
     return PerfectServer(context.parts)
 
 
-def _never(context: Context, argument: str) -> Server:
+def _never(context: Context) -> Server:
     sidecar = context.parts.sidecar
     assert sidecar is not None  # its entry asks for one
     return EngineServer(replace(context.parts, sidecar=Unseen(sidecar)), _METHOD)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from oospec_async.completion import Completion
 from oospec_async.decoding.drafters import lacking, needs_of
@@ -22,10 +21,10 @@ from tools.benchmark.rows import HintRow, Measured
 def entry(method: str) -> Entry:
     """Raises OospecError for what is neither a method of the engine nor a mix of drafters."""
 
-    def open_(context: Context, argument: str) -> Server:
+    def open_(context: Context) -> Server:
         return EngineServer(context.parts, method)
 
-    def check(argument: str, options: Options) -> None:
+    def check(options: Options) -> None:
         if (lack := lacking(method, options)) is not None:
             raise OospecError(f"method {method!r} {lack.unmet_command}")
 
@@ -40,13 +39,6 @@ class EngineServer:
 
     def forget(self) -> None:
         self._engine.forget()
-
-    @property
-    def history(self) -> Any:
-        return dict(self._engine.memories)
-
-    def recall(self, history: Any) -> None:
-        self._engine.memories.update(history)
 
     async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         recorder = self._engine.recorder

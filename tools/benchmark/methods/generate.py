@@ -12,7 +12,7 @@ from oospec_async.request import Request
 from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
 from tools.benchmark.methods.base import Context, Entry, Server
-from tools.benchmark.options import Options, short_name
+from tools.benchmark.options import Options
 from tools.benchmark.rows import Measured
 
 _LOOKUP_TOKENS = 10  # what transformers' documentation shows for prompt lookup
@@ -52,15 +52,8 @@ class GenerateServer:
         self._cold = copy.deepcopy(assistant.generation_config) if assistant is not None else None
 
     def forget(self) -> None:
-        self.recall(self._cold)
-
-    @property
-    def history(self) -> Any:
-        return None if self._assistant is None else self._assistant.generation_config
-
-    def recall(self, history: Any) -> None:
         if self._assistant is not None:
-            self._assistant.generation_config = copy.deepcopy(history)
+            self._assistant.generation_config = copy.deepcopy(self._cold)
 
     async def serve(self, request: Request, known: Sequence[int]) -> Measured:
         if request.stop:
@@ -106,20 +99,20 @@ def _causal_lm(parts: Parts) -> Any:
     return parts.target.model.model  # type: ignore[attr-defined]
 
 
-def _plain(context: Context, argument: str) -> Server:
+def _plain(context: Context) -> Server:
     return GenerateServer(context.parts)
 
 
-def _lookup(context: Context, argument: str) -> Server:
+def _lookup(context: Context) -> Server:
     return GenerateServer(context.parts, prompt_lookup_num_tokens=_LOOKUP_TOKENS)
 
 
-def _assisted(context: Context, argument: str) -> Server:
+def _assisted(context: Context) -> Server:
     from oospec_async.weights.fetch import resolve
     from oospec_async.weights.load import load, load_tokenizer
 
     options = context.options
-    name = options.assistant(argument)
+    name = options.assistant
     assert name is not None  # checked
     target = _causal_lm(context.parts)
     loaded = load(resolve(name).path, name=name, dtype=options.dtype, device=str(target.device))
@@ -130,28 +123,16 @@ def _assisted(context: Context, argument: str) -> Server:
     if ours.get_vocab() != loaded.tokenizer.get_vocab():
         raise OospecError(
             f"assistant {name}: its tokenizer is another one with a vocabulary of the same size, which transformers "
-            f"would take for the target's; leave {named(name, options)} out of --methods"
+            f"would take for the target's; leave generate+assistant out of --methods"
         )
     return GenerateServer(context.parts, loaded.model)
 
 
-def _check(argument: str, options: Options) -> None:
-    if options.assistant(argument) is None:
-        names = ", ".join(named(name, options) for name in options.assistants)
-        raise OospecError(
-            f"method generate+assistant{':' if argument else ''}{argument}: "
-            + (f"--assistant gives {names}; name one of them" if names else "name its model with --assistant")
-        )
-
-
-def named(assistant: str, options: Options) -> str:
-    """The method that an assistant serves."""
-    return "generate+assistant" + (f":{short_name(assistant)}" if len(options.assistants) > 1 else "")
+def _check(options: Options) -> None:
+    if options.assistant is None:
+        raise OospecError("method generate+assistant: name its model with --assistant")
 
 
 PLAIN = Entry(_plain, about="transformers' greedy generate")
 LOOKUP = Entry(_lookup, about=f"generate with prompt_lookup_num_tokens={_LOOKUP_TOKENS}")
-ASSISTED = Entry(
-    _assisted, about="generate with the model of --assistant; with several, :NAME says which", takes_argument=True,
-    check=_check,
-)  # fmt: skip
+ASSISTED = Entry(_assisted, about="generate with the model of --assistant", check=_check)
