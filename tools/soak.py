@@ -7,15 +7,13 @@ requests are cancelled and left, hints are hostile. Every output is compared wit
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 import torch
@@ -28,7 +26,6 @@ from oospec_async.console.entry import hold_streams
 from oospec_async.console.event_loop import run_loop
 from oospec_async.console.output import COUNTED, print_line, stdout
 from oospec_async.console.table import Table, print_table
-from oospec_async.recording.provenance import software
 from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from tools.soaking import models
@@ -114,25 +111,6 @@ async def _first_child() -> None:
     await child.communicate()
 
 
-def json_of(result: Result, failures: Sequence[str]) -> dict[str, Any]:
-    return {
-        "software": software(),
-        "seconds": round(result.seconds, 1),
-        "requests": result.soak.served,
-        "methods": METHODS,
-        "history_entries": HISTORY,
-        "hostile_hints": result.hints,
-        "done": dict(result.soak.done),
-        "wrong": result.soak.wrong,
-        "growth": result.growth,
-        "footprints": [{"requests": number, **asdict(each)} for number, each in result.soak.footprints],
-        "before_opening": asdict(result.opened),
-        "after_closing": asdict(result.closed),
-        "processes_left": result.left,
-        "broken": list(failures),
-    }
-
-
 def print_result(console: Console, result: Result, failures: Sequence[str]) -> None:
     counts = ", ".join(f"{count} {what}" for what, count in sorted(result.soak.done.items()))
     print_line(console, f"{result.soak.served} requests by {', '.join(METHODS)}: {counts}")
@@ -142,9 +120,8 @@ def print_result(console: Console, result: Result, failures: Sequence[str]) -> N
     seen = [("before opening", result.opened), *((str(n), each) for n, each in result.soak.footprints)]
     rows = []
     for name, each in [*seen, ("after closing", result.closed)]:
-        others = f"{(each.rss - each.own_rss) / 1e6:.1f}"
         counted = (each.files, each.threads, each.processes)
-        rows.append([name, f"{each.megabytes:.1f}", others, *map(str, counted)])
+        rows.append([name, f"{each.rss / 1e6:.1f}", f"{(each.rss - each.own_rss) / 1e6:.1f}", *map(str, counted)])
     print_table(console, Table(title, heads, rows))
     print_line(
         console, f"memory: {result.growth:+.2%} from the first to the last of these; {result.seconds:.0f} s in all"
@@ -158,8 +135,7 @@ def print_result(console: Console, result: Result, failures: Sequence[str]) -> N
 @click.option("--requests", type=click.IntRange(min=2), default=1000, show_default=True)
 @click.option("--hints", type=click.IntRange(min=0), default=10_000, show_default=True, help="Hostile ones, after it.")
 @options.seed
-@options.as_json
-def command(requests: int, hints: int, seed: int, as_json: bool) -> int:
+def command(requests: int, hints: int, seed: int) -> int:
     """Serve tiny models under faults; memory, files, threads and processes are looked at every 100 requests.
 
     Exit code 1 if an output is wrong, or something is left behind.
@@ -167,10 +143,7 @@ def command(requests: int, hints: int, seed: int, as_json: bool) -> int:
     with Progress(*COUNTED, console=Console(stderr=True)) as progress:
         result = run_loop(soak(requests, hints, seed, progress))
     failures = broken(result)
-    if as_json:
-        print(json.dumps(json_of(result, failures)))
-    else:
-        print_result(stdout(), result, failures)
+    print_result(stdout(), result, failures)
     return 1 if failures else 0
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
-import json
 import mmap
 import os
 import random
@@ -35,19 +35,15 @@ def good() -> Any:
     return soak.Result(happened, hints=20, opened=alone, closed=alone, left=0, seconds=1.0)
 
 
-def test_a_short_soak_kills_its_sidecar_and_leaves_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert soak.main(["--requests", "24", "--hints", "100", "--seed", "1", "--json"]) in (0, 1)
-    result = json.loads(capsys.readouterr().out)
-    others = [line for line in result["broken"] if not line.startswith("memory")]  # too short for a law of memory
+def test_a_short_soak_kills_its_sidecar_and_leaves_nothing() -> None:
+    result = asyncio.run(soak.soak(24, 100, 1, soak.Progress(disable=True)))
+    others = [line for line in soak.broken(result) if not line.startswith("memory")]  # too short for a law of memory
     assert others == []
-    assert result["wrong"] == []
-    assert result["requests"] == 24
-    assert result["hostile_hints"] >= 100
-    assert result["done"]["finished"] > 0
-    assert result["done"]["sidecars restarted"] >= result["done"].get("sidecars killed", 0)
-    assert [each["requests"] for each in result["footprints"]] == [12, 24]
-    assert result["processes_left"] == 0
-    assert result["after_closing"]["processes"] == result["before_opening"]["processes"]
+    assert result.soak.served == 24
+    assert result.hints >= 100
+    assert result.soak.done["finished"] > 0
+    assert [number for number, _ in result.soak.footprints] == [12, 24]
+    assert result.closed.processes == result.opened.processes
 
 
 def test_a_good_result_is_told_on_one_screen(good: Any, capsys: pytest.CaptureFixture[str]) -> None:

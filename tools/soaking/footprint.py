@@ -18,10 +18,6 @@ class Footprint:
     threads: int
     processes: int  # descendants
 
-    @property
-    def megabytes(self) -> float:
-        return self.rss / 1e6
-
 
 def footprint() -> Footprint:
     """Of this process and its living descendants, in sessions of their own or not."""

@@ -9,10 +9,9 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from oospec_async.completion import Completion
 from oospec_async.decoding.memory import Memory
@@ -60,21 +59,19 @@ class Server:
 
     async def serve(self, requests: int) -> Soak:
         base = min(BASE, requests // 2)
-        actions = self._actions()
+        # What may be done with a request, and how often.
+        actions = {self._generate: 12, self._stream: 4, self._leave: 2, self._cancel: 2, self._crowd: 1}
         for number in range(requests):
             if number == base or (number > base and (number - base) % _STEP == 0):
                 await self._settle(number)
             request = self._chance.choice(self._models.requests)
             await self._harm(number)
-            action = self._chance.choices([action for action, _ in actions], [share for _, share in actions])[0]
+            (action,) = self._chance.choices(list(actions), list(actions.values()))
             await action(request, METHODS[number % len(METHODS)])
             self.soak.served += 1
             self._say(self.soak.served)
         await self._settle(requests)
         return self.soak
-
-    def _actions(self) -> list[tuple[Callable[[Request, str], Coroutine[Any, Any, None]], int]]:
-        return [(self._generate, 12), (self._stream, 4), (self._leave, 2), (self._cancel, 2), (self._crowd, 1)]
 
     def _check(self, completion: Completion) -> None:
         self.soak.done["finished"] += 1
