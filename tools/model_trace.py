@@ -1,4 +1,4 @@
-"""Model a trace of a Qwen3 target: `python -m tools.model_trace traces/qwen3-14b.json --tokenizer DIR [--data DIR]`.
+"""Model a trace of a Qwen3 target: `python -m tools.model_trace traces/qwen3-14b.json --tokenizer DIR --data DIR`.
 
 For studies without a GPU. Outputs are the gold calls of BFCL as Qwen3's chat template writes them; profiles come from
 the real drafters on these outputs; hints are gold calls, wrong as often as a published sidecar, told as the real wave
@@ -31,18 +31,15 @@ from oospec_async.errors import OospecError
 from oospec_async.files.writing import check_outputs
 from oospec_async.hints import Hint, decode_hint, encode_hint
 from oospec_async.recording.profile import Decode, profiles
-from oospec_async.toolcall import ToolCall
 from oospec_async.trace import Publish, RequestTrace, Timing, Trace, Wave, write_trace
 from oospec_async.training.notes import Notes
-from oospec_async.training.records import Call, Record
-from oospec_async.training.row_files import read_rows
 from oospec_async.weights.load import load_tokenizer
 from tools.model_shapes import SHAPES
 from tools.trace_models import times
-from tools.trace_models.guess import Guess, corrupted, exact
+from tools.trace_models.guess import Guess, corrupted
 from tools.trace_models.labels import Modelled, provenance
 from tools.trace_models.roofline import A100, Roofline
-from tools.trace_models.rows import Case, Writer, bfcl_directory, read_cases
+from tools.trace_models.rows import Case, Writer, read_cases
 from tools.trace_models.waves import Waves
 
 METHOD = "oospec"
@@ -135,48 +132,23 @@ def chosen_cases(data: Path, writer: Writer, limit: int, seed: int, notes: Notes
     return cases
 
 
-class _Guessed(Record):
-    id: str
-    calls: list[Call]
-
-
-def read_guesses(path: Path) -> dict[str, list[ToolCall]]:
-    """Calls by request id: lines of ``{"id": …, "calls": [{"name": …, "arguments": {…}}]}``. Raises OospecError."""
-    guessed = (row.read(_Guessed) for row in read_rows(path))
-    return {line.id: [ToolCall(call.name, call.arguments) for call in line.calls] for line in guessed}
-
-
-def _guess(case: Case, recorded: dict[str, list[ToolCall]] | None, source: Path | None, seed: str) -> Guess:
-    chance = random.Random(f"{seed} errors")
-    if recorded is None:
-        return corrupted(case.request, case.gold, chance)
-    if case.request.id not in recorded:
-        raise OospecError(f"--hints {source}: has no line with id {case.request.id!r}")
-    return exact(case.request, recorded[case.request.id], chance)
-
-
 @click.command()
 @click.argument("out", type=PATH)
 @click.option("--tokenizer", required=True, type=PATH, help="Directory of Qwen3's tokenizer.")
-@click.option("--data", type=PATH, help="Directory of BFCL's files; default: installed bfcl-eval's.")
+@click.option("--data", required=True, type=PATH, help="Directory of BFCL's files.")
 @click.option("--target", "name", type=click.Choice(list(SHAPES)), default="Qwen3-14B", show_default=True)
 @click.option("--limit", type=COUNT, default=50, show_default=True, help="Rows of every category.")
-@click.option("--hints", type=PATH, help="A sidecar's recorded calls: lines of id and calls.")
 @options.seed
-def command(
-    out: Path, tokenizer: Path, data: Path | None, name: str, limit: int, hints: Path | None, seed: int
-) -> None:
+def command(out: Path, tokenizer: Path, data: Path, name: str, limit: int, seed: int) -> None:
     """Write a modelled trace to OUT."""
     err = Console(stderr=True)
-    folder = bfcl_directory(data)
-    check_outputs([hints, *folder.glob("*.json*"), *folder.glob("possible_answer/*")], {"OUT": out})
+    check_outputs([*data.glob("*.json*"), *data.glob("possible_answer/*")], {"OUT": out})
     torch.set_num_threads(1)
     writer = Writer(load_tokenizer(tokenizer, f"--tokenizer {tokenizer}"), str(tokenizer))
-    recorded = read_guesses(hints) if hints is not None else None
     shape, notes = SHAPES[name], Notes()
     target, sidecar = Roofline(shape, A100), Roofline(SIDECAR, A100)
-    cases = chosen_cases(folder, writer, limit, seed, notes)
-    guesses = [_guess(case, recorded, hints, f"{seed} {case.request.id}") for case in cases]
+    cases = chosen_cases(data, writer, limit, seed, notes)
+    guesses = [corrupted(case.request, case.gold, random.Random(f"{seed} {case.request.id} errors")) for case in cases]
     models = Models(
         writer, Waves(writer.codec, shape.vocabulary, writer.end_token), target, sidecar, times.curve(target)
     )
@@ -187,7 +159,7 @@ def command(
         requests.append(model_request(models, case, guess, memory, timing, f"{seed} {case.request.id}"))
     timing.link.extend(times.link_samples(random.Random(f"{seed} link")))
     categories = [case.category for case in cases]
-    modelled = Modelled(METHOD, target, sidecar, models.curve, categories, guesses, hints, seed)
+    modelled = Modelled(METHOD, target, sidecar, models.curve, categories, guesses, seed)
     write_trace(Trace(provenance=provenance(modelled, notes), timing=timing, requests=requests), out)
     for line in notes.lines():
         print(f"note: {line}", file=sys.stderr)

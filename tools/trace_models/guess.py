@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from oospec_async.request import Json, Parameter, Request, Tool
+from oospec_async.request import Json, Parameter, Request
 from oospec_async.sidecar.questions import NONE
 from oospec_async.toolcall import ToolCall
 
@@ -37,43 +37,29 @@ class Guess:
         return self.names[number - 1] if number <= len(self.names) else NONE
 
 
-def exact(request: Request, calls: Sequence[ToolCall], chance: random.Random) -> Guess:
-    """A sidecar that answers with these calls; an argument that a call lacks is left out."""
-    return _guess(request, calls, chance, function_right=1.0, argument_right=1.0)
-
-
 def corrupted(request: Request, gold: Sequence[ToolCall], chance: random.Random) -> Guess:
     """A sidecar that is right as often as published, for every call's function and every argument on its own."""
-    return _guess(request, gold, chance, function_right=FUNCTION_RIGHT, argument_right=ARGUMENT_RIGHT)
-
-
-def _guess(
-    request: Request, calls: Sequence[ToolCall], chance: random.Random, *, function_right: float, argument_right: float
-) -> Guess:
     names: list[str] = []
     choices = choices_right = 0
-    for number, right in enumerate([*(call.name for call in calls), NONE], start=1):
+    for number, right in enumerate([*(call.name for call in gold), NONE], start=1):
         offered = [tool.name for tool in request.tools] + ([NONE] if number > 1 else [])
         others = [name for name in offered if name != right]
-        wrong = bool(others) and chance.random() >= function_right
+        wrong = bool(others) and chance.random() >= FUNCTION_RIGHT
         names.append(chance.choice(others) if wrong else right)
         choices, choices_right = choices + bool(others), choices_right + (bool(others) and not wrong)
     values: dict[tuple[str, int, str], Json] = {}
     spoilt = 0
     counts: dict[str, int] = {}
-    for call in calls:
+    for call in gold:
         counts[call.name] = counts.get(call.name, 0) + 1
-        for slot in _slots(request.tool(call.name)):
+        tool = request.tool(call.name)
+        for slot in tool.slots if tool is not None else ():
             value = call.arguments.get(slot.name, _OMITTED)
-            if chance.random() >= argument_right:
+            if chance.random() >= ARGUMENT_RIGHT:
                 spoilt += 1
                 value = _wrong(value, slot, request, chance)
             values[call.name, counts[call.name], slot.name] = value
     return Guess(names, values, choices, choices_right, len(values), len(values) - spoilt)
-
-
-def _slots(tool: Tool | None) -> Sequence[Parameter]:
-    return tool.slots if tool is not None else ()
 
 
 def filler(slot: Parameter, request: Request, chance: random.Random) -> Json:

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from oospec_async.decoding.drafters import METHODS
 from oospec_async.decoding.tree import VerifyCurve
@@ -22,7 +21,7 @@ from tools.trace_models.roofline import Roofline
 
 @dataclass(frozen=True)
 class Modelled:
-    """What a trace was modelled from. ``hints``: a file of a sidecar's calls; None: gold with errors."""
+    """What a trace was modelled from."""
 
     method: str
     target: Roofline
@@ -30,7 +29,6 @@ class Modelled:
     curve: VerifyCurve
     categories: Sequence[str]  # of each request
     guesses: Sequence[Guess]
-    hints: Path | None
     seed: int
 
 
@@ -72,8 +70,6 @@ def _outputs(modelled: Modelled, notes: Notes) -> str:
 
 
 def _hints(modelled: Modelled) -> str:
-    if modelled.hints is not None:
-        return f"calls that a sidecar gave ({modelled.hints.name}), told step by step as the real wave tells them"
     guesses = modelled.guesses
     functions = f"{sum(g.functions_right for g in guesses)} of {sum(g.functions for g in guesses)}"
     arguments = f"{sum(g.arguments_right for g in guesses)} of {sum(g.arguments for g in guesses)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -71,19 +70,6 @@ class Writer:
             raise OospecError(f"request {request.id!r}: the template's answer does not go on from its prompt")
         output = self.codec.encode(whole[len(prompt) :])
         return Case(category, request, tuple(gold), tuple(self.codec.encode(prompt)), tuple(output))
-
-
-def bfcl_directory(named: Path | None) -> Path:
-    """The directory of BFCL's files: the named one, or that of an installed ``bfcl-eval``. Raises OospecError."""
-    if named is not None:
-        if not named.is_dir():
-            raise OospecError(f"--data {named}: is no directory; name the one with BFCL_v4_simple_python.json")
-        return named
-    spec = find_spec("bfcl_eval")
-    for folder in (spec.submodule_search_locations or []) if spec is not None else []:
-        if (Path(folder) / "data").is_dir():
-            return Path(folder) / "data"
-    raise OospecError("--data: name a directory of BFCL's files, or install bfcl-eval, which brings them")
 
 
 def read_cases(data: Path, category: str, writer: Writer, longest: int, notes: Notes) -> Iterator[Case]:
