@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -24,20 +23,16 @@ from oospec_async.training.data.readers import FORMATS
 from oospec_async.training.data.readers.base import Format, check_gold
 from oospec_async.training.notes import Ids, Notes
 from oospec_async.training.records import Object
-from oospec_async.training.row_files import find, read_rows
+from oospec_async.training.row_files import read_rows
 
 
-def prepare(
-    made: Format, path: Path, max_new_tokens: int | None, notes: Notes, *, even: bool
-) -> Iterator[list[Object]]:
+def prepare(made: Format, path: Path, notes: Notes, *, even: bool) -> Iterator[list[Object]]:
     """The requests of each row. Raises OospecError naming the file, line and field."""
     ids = Ids(notes)
     for row in read_rows(path):
         requests = []
         for raw in made.requests(row):
             raw.pop("accepted", None)  # gold is what a benchmark compares with
-            if max_new_tokens is not None:
-                raw["max_new_tokens"] = max_new_tokens
             raw["id"] = ids.unique(raw["id"], row.where)
             check_gold(parse_request(raw, row.where), raw.get("gold", []), row.where, notes)
             if not even or is_even(raw["id"]):
@@ -75,29 +70,12 @@ def share_tools(requests: Sequence[Object], size: int, notes: Notes) -> list[Obj
     return [{**each, "tools": list(tools.values())} for members, tools in groups for each in members]
 
 
-def write(text: str, out: Path | None) -> None:
-    """Write a whole file or nothing; without a path, to stdout. Raises OospecError."""
-    if out is not None:
-        write_atomically(out, text, "--out")
-        return
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        # Whoever reads has enough, as `head`; the interpreter must not flush into the closed pipe when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        raise OospecError(f"stdout: cannot write: {error.strerror}") from None
-
-
 @click.command(epilog=f"Formats: {', '.join(sorted(FORMATS))}.")
 @click.argument("format_", metavar="FORMAT", type=click.Choice(sorted(FORMATS)))
 @click.argument("source", type=PATH)
-@click.option("--category", help="Which file to take, where SOURCE is a directory: simple_python, parallel, …")
 @click.option("--limit", type=COUNT, help="Take the first so many rows.")
 @click.option("--even-ids", is_flag=True, help="Only requests whose id has an even SHA-1, before any --limit.")
 @click.option("--out", type=PATH, help="Write here, whole or not at all; default: stdout.")
-@click.option("--max-new-tokens", type=COUNT, help="A limit to write into every request.")
 @click.option(
     "--share-tools",
     "size",
@@ -107,29 +85,31 @@ def write(text: str, out: Path | None) -> None:
 def command(
     format_: str,
     source: Path,
-    category: str | None,
     limit: int | None,
     even_ids: bool,
     out: Path | None,
-    max_new_tokens: int | None,
     size: int | None,
 ) -> None:
     """Turn rows of a public tool-calling set into requests, one JSON object a line.
 
-    SOURCE is a .json, .jsonl or .jsonl.gz file, or a directory of such.
+    SOURCE is a .json, .jsonl or .jsonl.gz file.
     """
     notes = Notes()
-    path = find(source, category)
-    made = FORMATS[format_](path, notes)
-    check_outputs([path, *made.beside], {"--out": out})
-    rows = prepare(made, path, max_new_tokens, notes, even=even_ids)
+    made = FORMATS[format_](source, notes)
+    check_outputs([source, *made.beside], {"--out": out})
+    rows = prepare(made, source, notes, even=even_ids)
     requests = list(chain.from_iterable(islice(rows, limit)))
     if size is not None:
         requests = share_tools(requests, size, notes)
-    write("".join(json.dumps(request, ensure_ascii=False) + "\n" for request in requests), out)
+    text = "".join(json.dumps(request, ensure_ascii=False) + "\n" for request in requests)
+    if out is not None:
+        write_atomically(out, text, "--out")
+    else:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))  # in any locale
+        sys.stdout.buffer.flush()
     for line in notes.lines():
         print(f"note: {line}", file=sys.stderr)
-    print(f"{path}: {len(requests)} requests", file=sys.stderr)
+    print(f"{source}: {len(requests)} requests", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

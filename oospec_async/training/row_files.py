@@ -1,4 +1,4 @@
-"""Finding and reading a source: JSON Lines or one JSON array, plain or gzip."""
+"""Reading a source: JSON Lines or one JSON array, plain or gzip."""
 
 from __future__ import annotations
 
@@ -12,41 +12,11 @@ from oospec_async.files.reading import decoded, read_unpacked
 from oospec_async.training.records import Row
 
 _SUFFIXES = r"\.jsonl?(\.gz)?$"
-_PREFIX = r"^BFCL_v\d+_"
 
 
 def stem(path: Path) -> str:
     """The file's name without ``.json``, ``.jsonl`` and ``.gz``."""
     return re.sub(_SUFFIXES, "", path.name)
-
-
-def category(path: Path) -> str:
-    """The category that a file's name stands for: ``simple_python`` of ``BFCL_v4_simple_python.jsonl.gz``."""
-    return re.sub(_PREFIX, "", stem(path))
-
-
-def find(source: Path, wanted: str | None) -> Path:
-    """The file that is meant by a path and a category. Raises OospecError, naming the categories that there are."""
-    if not source.is_dir():
-        if wanted is not None:
-            raise OospecError(f"{source}: --category chooses a file of a directory, and this is not one")
-        return source
-    try:
-        files = [path for path in sorted(source.iterdir()) if re.search(_SUFFIXES, path.name)]
-    except OSError as error:
-        raise OospecError(f"{source}: cannot list the directory: {error.strerror}") from None
-    known = ", ".join(sorted({category(path) for path in files}))
-    if not known:
-        raise OospecError(f"{source}: no .json or .jsonl file in this directory")
-    if wanted is None:
-        raise OospecError(f"{source}: a directory; choose a file of it with --category: {known}")
-    found = [path for path in files if category(path) == wanted]
-    if not found:
-        raise OospecError(f"{source}: no category {wanted!r}; there are {known}")
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
-        raise OospecError(f"{source}: category {wanted!r} is in several files, name one: {names}")
-    return found[0]
 
 
 def beside(path: Path, folder: str) -> Path | None:

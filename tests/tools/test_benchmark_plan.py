@@ -58,7 +58,7 @@ def test_what_shares_a_process_and_what_does_not() -> None:
         ("generate/reuse", {}, "/reuse is the engine's, and generate is not"),
         ("oospec@perfect,toolspec", {}, "'oospec@perfect': is made from a plain output; add ar or generate"),
         ("draft", {}, "method 'draft' drafts with a model; name one with --draft-model"),
-        ("generate+assistant", {}, "name its model with --assistant"),
+        ("generate+assistant", {}, "name one with --assistant"),
     ],
 )
 def test_a_method_that_cannot_be_is_refused_in_one_line(names: str, given_: dict[str, Any], reason: str) -> None:

@@ -15,7 +15,7 @@ def test_an_api_bank_row_keeps_its_text_and_names_its_tools(
     rest = "Rest\nDescription: Wait.\n2. It is no tool.\nParameters: {}"
     row = dialogue(WATER, rest)
     (tmp_path / "level-1.jsonl").write_bytes(lines(row))
-    (request,), err = made(capfdbinary, "api-bank", tmp_path / "level-1.jsonl", "--max-new-tokens", 96)
+    (request,), err = made(capfdbinary, "api-bank", tmp_path / "level-1.jsonl")
     first, second = (tool["function"] for tool in request.pop("tools"))
     assert first["description"] == "Water the plants."
     schema = {"type": "object", "properties": {"litres": {"type": "int", "description": "The can's"}}}
@@ -27,7 +27,6 @@ def test_an_api_bank_row_keeps_its_text_and_names_its_tools(
         "messages": [{"role": "system", "content": row["system"]}, {"role": "user", "content": row["user"]}],
         "tools_in_prompt": True,
         "gold": [{"name": "Water", "arguments": {"litres": "2"}}],
-        "max_new_tokens": 96,
     }
     assert "note" not in err
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from helpers.prepared import AREA, answer, bfcl, made, question, refused
+from helpers.prepared import AREA, answer, bfcl, made, question
 
 
 def gold(capfdbinary: pytest.CaptureFixture[bytes], folder: Path, accepted: Any) -> tuple[Any, str]:
@@ -99,23 +99,3 @@ def test_without_answers_there_is_no_gold_and_for_irrelevance_gold_is_no_call(
     (request,), err = made(capfdbinary, "bfcl", source)
     assert request["gold"] == []
     assert "note" not in err
-
-
-def test_a_category_of_a_directory(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    bfcl(tmp_path, [question(id="one")], name="BFCL_v4_multiple.jsonl")
-    bfcl(tmp_path, [question(id="two")], name="BFCL_v3_live_multiple.jsonl.gz")
-    (request,), _ = made(capfdbinary, "bfcl", tmp_path, "--category", "multiple")
-    assert request["id"] == "one"
-
-
-def test_a_category_must_be_named_and_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert refused(capsys, "bfcl", tmp_path) == f"{tmp_path}: no .json or .jsonl file in this directory"
-    source = bfcl(tmp_path, [question()], name="BFCL_v4_multiple.jsonl")
-    bfcl(tmp_path, [question()], name="BFCL_v3_simple.json")
-    choose = f"{tmp_path}: a directory; choose a file of it with --category: multiple, simple"
-    assert refused(capsys, "bfcl", tmp_path) == choose
-    there_are = f"{tmp_path}: no category 'none'; there are multiple, simple"
-    assert refused(capsys, "bfcl", tmp_path, "--category", "none") == there_are
-    bfcl(tmp_path, [question()], name="BFCL_v4_simple.json")
-    assert "is in several files" in refused(capsys, "bfcl", tmp_path, "--category", "simple")
-    assert refused(capsys, "bfcl", source, "--category", "simple").startswith(f"{source}: --category chooses")

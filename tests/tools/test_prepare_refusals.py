@@ -89,7 +89,6 @@ def test_bad_arguments_are_one_line_each(tmp_path: Path, capsys: pytest.CaptureF
     assert "FORMAT" in refused(capsys)
     assert "SOURCE" in refused(capsys, "bfcl")
     assert "--limit" in refused(capsys, "bfcl", source, "--limit", 0)
-    assert "--max-new-tokens" in refused(capsys, "bfcl", source, "--max-new-tokens", "many")
     none, itself = tmp_path / "none", "is no regular file; name another"
     for out, reason in (
         (none / "out.jsonl", f"there is no folder {none}; make it first"),

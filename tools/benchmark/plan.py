@@ -116,7 +116,8 @@ def source(needing: Plan, plans: Sequence[Plan]) -> str | None:
 def _planned(name: str, options: Options) -> Plan:
     base, *suffixes = name.split("/")
     entry = find(base)
-    entry.check(options)
+    if (lack := next((need for need in entry.needs if getattr(options, need.part) is None), None)) is not None:
+        raise OospecError(f"method {name!r} {lack.unmet_command}")
     planned = Plan(name, base, entry, options.devices)
     for suffix in suffixes:
         if suffix not in SUFFIXES or suffixes.count(suffix) > 1:

@@ -13,7 +13,7 @@ from oospec_async.runtime.config import EngineConfig
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
 from tools.benchmark.methods import find
-from tools.benchmark.methods.base import Context, Server
+from tools.benchmark.methods.base import Server
 from tools.benchmark.process import Jobs, Say, Spec
 from tools.benchmark.rows import Measured
 
@@ -83,8 +83,7 @@ async def work(spec: Spec, jobs: Jobs, say: Say) -> None:
     )
     async with Engine.open(config, lambda line: say("note", line)) as engine:
         parts = _with_curve(engine.parts, spec.curve)
-        context = Context(parts, options)
-        worker = Worker({name: find(base).open(context) for name, base in spec.methods.items()})
+        worker = Worker({name: find(base).open(parts, options) for name, base in spec.methods.items()})
         say("note", "serving a first request by each method, not measured")
         await worker.warm_up()
         say("answer", list(parts.curve.samples))

@@ -15,7 +15,7 @@ from oospec_async.toolcall import ToolCall
 from oospec_async.training.data.readers.base import check_gold
 from oospec_async.training.data.readers.bfcl import Bfcl
 from oospec_async.training.notes import Notes
-from oospec_async.training.row_files import find, read_rows
+from oospec_async.training.row_files import beside, read_rows
 
 _END = "<|im_end|>"
 
@@ -74,7 +74,9 @@ class Writer:
 
 def read_cases(data: Path, category: str, writer: Writer, longest: int, notes: Notes) -> Iterator[Case]:
     """The category's rows as cases. What cannot be one is left out and noted; raises OospecError for a broken file."""
-    path = find(data, category)
+    path = beside(data / f"BFCL_v4_{category}.json", "")
+    if path is None:
+        raise OospecError(f"--data {data}: there is no BFCL_v4_{category}.json; name the directory of BFCL's files")
     reader = Bfcl(path, notes)
     for row in read_rows(path):
         try:

@@ -29,24 +29,11 @@ class Server(Protocol):
 
 
 @dataclass(frozen=True)
-class Context:
-    """What a worker has, for its servers."""
-
-    parts: Parts
-    options: Options
-
-
-def no_check(options: Options) -> None:
-    return
-
-
-@dataclass(frozen=True)
 class Entry:
     """A method. ``open`` is called in a worker."""
 
-    open: Callable[[Context], Server]
+    open: Callable[[Parts, Options], Server]
     about: str = ""  # one line for --help
-    needs: tuple[Need, ...] = ()
+    needs: tuple[Need, ...] = ()  # of parts that options name
     by_engine: bool = False  # its prompts are read by our engine, which can reuse what it has read
     after: tuple[str, ...] = ()  # needs the request's output, as one of these methods has given it
-    check: Callable[[Options], None] = no_check  # raises OospecError where options do not go with it

@@ -15,8 +15,9 @@ from oospec_async.runtime.ports import SidecarPort
 from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintReader
 from oospec_async.testing import ScriptedSidecar
 from oospec_async.toolcall import parse_calls
-from tools.benchmark.methods.base import Context, Entry, Server
+from tools.benchmark.methods.base import Entry, Server
 from tools.benchmark.methods.engine import EngineServer
+from tools.benchmark.options import Options
 from tools.benchmark.rows import Measured
 
 _METHOD = "oospec"
@@ -66,14 +67,13 @@ class PerfectServer(EngineServer):
         return await super().serve(request, known)
 
 
-def _perfect(context: Context) -> Server:
-    return PerfectServer(context.parts)
+def _perfect(parts: Parts, options: Options) -> Server:
+    return PerfectServer(parts)
 
 
-def _never(context: Context) -> Server:
-    sidecar = context.parts.sidecar
-    assert sidecar is not None  # its entry asks for one
-    return EngineServer(replace(context.parts, sidecar=Unseen(sidecar)), _METHOD)
+def _never(parts: Parts, options: Options) -> Server:
+    assert parts.sidecar is not None  # its entry asks for one
+    return EngineServer(replace(parts, sidecar=Unseen(parts.sidecar)), _METHOD)
 
 
 PERFECT = Entry(

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oospec_async.completion import Completion
-from oospec_async.decoding.drafters import lacking, needs_of
-from oospec_async.errors import OospecError
+from oospec_async.decoding.drafters import needs_of
 from oospec_async.events import Event
 from oospec_async.request import Request
 from oospec_async.runtime.engine import Engine
 from oospec_async.runtime.parts import Parts
-from tools.benchmark.methods.base import Context, Entry, Server
+from tools.benchmark.methods.base import Entry, Server
 from tools.benchmark.options import Options
 from tools.benchmark.rows import HintRow, Measured
 
@@ -21,14 +20,10 @@ from tools.benchmark.rows import HintRow, Measured
 def entry(method: str) -> Entry:
     """Raises OospecError for what is neither a method of the engine nor a mix of drafters."""
 
-    def open_(context: Context) -> Server:
-        return EngineServer(context.parts, method)
+    def open_(parts: Parts, options: Options) -> Server:
+        return EngineServer(parts, method)
 
-    def check(options: Options) -> None:
-        if (lack := lacking(method, options)) is not None:
-            raise OospecError(f"method {method!r} {lack.unmet_command}")
-
-    return Entry(open_, needs=needs_of(method), by_engine=True, check=check)
+    return Entry(open_, needs=needs_of(method), by_engine=True)
 
 
 class EngineServer:

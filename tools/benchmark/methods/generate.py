@@ -7,14 +7,20 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from oospec_async.decoding.drafters.needs import Need
 from oospec_async.errors import OospecError
 from oospec_async.request import Request
 from oospec_async.runtime.failure import GuardedExecutor
 from oospec_async.runtime.parts import Parts
-from tools.benchmark.methods.base import Context, Entry, Server
+from tools.benchmark.methods.base import Entry, Server
 from tools.benchmark.options import Options
 from tools.benchmark.rows import Measured
 
+ASSISTANT = Need(
+    part="assistant",
+    unmet_engine="",
+    unmet_command="drafts with a model; name one with --assistant",
+)
 _LOOKUP_TOKENS = 10  # what transformers' documentation shows for prompt lookup
 
 
@@ -99,40 +105,34 @@ def _causal_lm(parts: Parts) -> Any:
     return parts.target.model.model  # type: ignore[attr-defined]
 
 
-def _plain(context: Context) -> Server:
-    return GenerateServer(context.parts)
+def _plain(parts: Parts, options: Options) -> Server:
+    return GenerateServer(parts)
 
 
-def _lookup(context: Context) -> Server:
-    return GenerateServer(context.parts, prompt_lookup_num_tokens=_LOOKUP_TOKENS)
+def _lookup(parts: Parts, options: Options) -> Server:
+    return GenerateServer(parts, prompt_lookup_num_tokens=_LOOKUP_TOKENS)
 
 
-def _assisted(context: Context) -> Server:
+def _assisted(parts: Parts, options: Options) -> Server:
     from oospec_async.weights.fetch import resolve
     from oospec_async.weights.load import load, load_tokenizer
 
-    options = context.options
     name = options.assistant
-    assert name is not None  # checked
-    target = _causal_lm(context.parts)
+    assert name is not None  # its entry asks for one
+    target = _causal_lm(parts)
     loaded = load(resolve(name).path, name=name, dtype=options.dtype, device=str(target.device))
     ours = load_tokenizer(resolve(options.target).path, options.target)
     if target.config.get_text_config().vocab_size != loaded.model.config.get_text_config().vocab_size:
         # The form that transformers asks for where rows of the vocabularies differ: drafts go through text.
-        return GenerateServer(context.parts, loaded.model, tokenizer=ours, assistant_tokenizer=loaded.tokenizer)
+        return GenerateServer(parts, loaded.model, tokenizer=ours, assistant_tokenizer=loaded.tokenizer)
     if ours.get_vocab() != loaded.tokenizer.get_vocab():
         raise OospecError(
             f"assistant {name}: its tokenizer is another one with a vocabulary of the same size, which transformers "
             f"would take for the target's; leave generate+assistant out of --methods"
         )
-    return GenerateServer(context.parts, loaded.model)
-
-
-def _check(options: Options) -> None:
-    if options.assistant is None:
-        raise OospecError("method generate+assistant: name its model with --assistant")
+    return GenerateServer(parts, loaded.model)
 
 
 PLAIN = Entry(_plain, about="transformers' greedy generate")
 LOOKUP = Entry(_lookup, about=f"generate with prompt_lookup_num_tokens={_LOOKUP_TOKENS}")
-ASSISTED = Entry(_assisted, about="generate with the model of --assistant", check=_check)
+ASSISTED = Entry(_assisted, about="generate with the model of --assistant", needs=(ASSISTANT,))

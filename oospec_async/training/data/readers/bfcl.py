@@ -47,7 +47,7 @@ class Bfcl(Format):
     def __init__(self, source: Path, notes: Notes) -> None:
         super().__init__(source, notes)
         # Irrelevance rows have no answer file, because the right answer is no call.
-        self._no_call = "irrelevance" in row_files.category(source)
+        self._no_call = "irrelevance" in row_files.stem(source)
         self._answers: dict[str, Row] | None = None
         path = row_files.beside(source, _ANSWERS)
         if path is not None:
