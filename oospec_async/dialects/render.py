@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oospec_async.dialects.dialect import Dialect, Spacing, quote
+from oospec_async.dialects.dialect import Spacing, quote
 from oospec_async.dialects.partial_json import At, Cursor, Frame
 from oospec_async.request import Json
 
@@ -46,12 +46,6 @@ def render_object(value: dict[str, Json], spacing: Spacing) -> Continuation:
     except _Stop as stop:
         return Continuation(writer.text, False, stop.unknown)
     return Continuation(writer.text, True)
-
-
-def render_call(dialect: Dialect, function: str, arguments: dict[str, Json]) -> str:
-    """One whole call, as the only one of an output."""
-    value = {dialect.name_key: function, dialect.arguments_key: arguments}
-    return dialect.opener + render_object(value, dialect.spacing).text + dialect.closer
 
 
 def continue_object(text: str, cursor: Cursor, expected: dict[str, Json], spacing: Spacing) -> Continuation:

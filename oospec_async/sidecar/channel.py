@@ -45,13 +45,11 @@ class HintWriter:
 
     def __init__(self, block: memoryview) -> None:
         self._block = block
-        self.dropped = 0  # payloads over MAX_PAYLOAD
 
     def publish(self, address: Address, hint: Hint, now_ns: int) -> int | None:
-        """Replace the message. Returns the payload's bytes; None for an oversize one, which is dropped and counted."""
+        """Replace the message. Returns the payload's bytes; None for an oversize one, which is dropped."""
         payload = encode_hint(hint)
         if len(payload) > MAX_PAYLOAD:
-            self.dropped += 1
             return None
         self.write(address, payload, hint.version, now_ns)
         return len(payload)

@@ -52,18 +52,15 @@ class ScriptedTarget:
 
     vocabulary = 0x110000
 
-    def __init__(
-        self, answers: Mapping[str, str] | str, context: int = 4096, codec: Codec | None = None, end: int = END
-    ) -> None:
+    def __init__(self, answers: Mapping[str, str] | str, context: int = 4096, codec: Codec | None = None) -> None:
         self.answers = answers
         self.context = context
-        self.end_tokens = frozenset({end})
+        self.end_tokens = frozenset({END})
         self.before_prefill: Callable[[], object] = lambda: None
         self.before_verify: Callable[[int], object] = lambda round_: None
         self.prompts: list[str] = []  # every prefill's
         self.rounds = 0  # of the newest request
         self._codec = codec or CharCodec()
-        self._end = end
         self._script: list[int] = []
         self._prompt_tokens = 0
         self._places: list[int] = []  # of each node: how much of the script is said with it; -1 if it errs
@@ -78,7 +75,7 @@ class ScriptedTarget:
         self.prompts.append(text)
         self.before_prefill()
         answer = self.answers if isinstance(self.answers, str) else self.answers[text]
-        self._script = [*self._codec.encode(answer), self._end]
+        self._script = [*self._codec.encode(answer), END]
         self._prompt_tokens, self._places, self.rounds = len(prompt), [0], 0
         return self._forward(start, np.ones(4, dtype=np.float32))
 
@@ -98,17 +95,17 @@ class ScriptedTarget:
         return self._forward(start, None)
 
     def _forward(self, start: int, state: State | None) -> TargetForward:
-        predicted = [self._script[n] if 0 <= n < len(self._script) else self._end for n in self._places]
+        predicted = [self._script[n] if 0 <= n < len(self._script) else END for n in self._places]
         return TargetForward(
             predicted, [[p] for p in predicted], [1.0] * len(predicted), start, time.monotonic_ns(), state
         )
 
 
 class ScriptedDraftModel:
-    """Goes on as the target will, ``length`` tokens at a time; every third chain errs in its last token."""
+    """Goes on as the target will, four tokens at a time; every third chain errs in its last token."""
 
-    def __init__(self, target: ScriptedTarget, length: int = 4) -> None:
-        self._target, self._length = target, length
+    def __init__(self, target: ScriptedTarget) -> None:
+        self._target = target
         self.begun: list[bool] = []  # with reuse or without
         self.asked: list[tuple[Sequence[int], int]] = []  # prompt and output, and the limit
 
@@ -117,7 +114,7 @@ class ScriptedDraftModel:
 
     def chain(self, tokens: Sequence[int], limit: int) -> Chain:
         self.asked.append((tokens, limit))
-        said = self._target.rest(tokens)[: min(limit, self._length)]
+        said = self._target.rest(tokens)[: min(limit, 4)]
         if said and len(self.asked) % 3 == 0:
             said[-1] += 1
         return Chain(tuple(said), (0.9,) * len(said))

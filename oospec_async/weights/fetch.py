@@ -33,14 +33,14 @@ class ModelFiles:
         return f"{self.name}: {self.source}, sha256 {self.weights_sha256[:8]}…, in {self.path}"
 
 
-def resolve(name: str, *, offline: bool = False) -> ModelFiles:
-    """Find the model, or fetch it; `offline` never touches a network.
+def resolve(name: str) -> ModelFiles:
+    """Find the model, or fetch it.
 
     `name` is a directory, a Hugging Face id, or a packaged model's id without its organisation.
     Raises OospecError if it cannot be had.
     """
     try:
-        path, source = _locate(name, offline)
+        path, source = _locate(name)
         return ModelFiles(name, path, source, weights_sha256(path))
     except OSError as error:
         raise OospecError(f"{name}: {error.filename or 'its files'}: {error.strerror}") from None
@@ -71,7 +71,7 @@ def fetch_models(names: Sequence[str]) -> None:
         print(resolve(name).line, flush=True)
 
 
-def _locate(name: str, offline: bool) -> tuple[Path, str]:
+def _locate(name: str) -> tuple[Path, str]:
     try:
         path = Path(name).expanduser()
         there = bool(name) and path.exists()
@@ -93,19 +93,14 @@ def _locate(name: str, offline: bool) -> tuple[Path, str]:
     source = f"packages (GGUF {package.quantisation}, converted to bfloat16)" if package else ""
     if package and (found := packaged.converted(package, models)) is not None:
         return found, source
-    if offline:
-        raise OospecError(f"{name} is not on this disk, and fetching it was ruled out: {_choices()}")
     try:
         return hub.fetch(full), "hub"
     except hub.OutOfReach as error:
         if package is None:
-            raise OospecError(f"{name}: {error}; {_choices()}") from error
+            choices = ", ".join(each.name for each in packaged.PACKAGES)
+            raise OospecError(f"{name}: {error}; name a directory, or one of {choices}, which need no hub") from error
         no_hub = error
     try:
         return packaged.obtain(package, models), source
     except OospecError as error:
         raise OospecError(f"{name}: {no_hub}, and {error}") from error
-
-
-def _choices() -> str:
-    return f"name a directory, or one of {', '.join(p.name for p in packaged.PACKAGES)}, which need no hub"

