@@ -270,20 +270,6 @@ def test_what_is_wrong_with_a_line_of_a_batch_is_named(change: dict[str, Any], s
     assert str(error.value) == f"here: {said}"
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ([], "here: a JSON object with 'messages' and 'tools' is expected, not list"),
-        (raw(tools={}), "here: tools: a list is expected, not dict"),
-    ],
-)
-def test_an_error_names_the_place_and_the_field(value: Any, expected: str) -> None:
-    """All that is refused is in ``test_read_requests.py``."""
-    with pytest.raises(OospecError) as error:
-        parse_request(value, "here")
-    assert str(error.value) == expected
-
-
 @pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])
 def test_the_limit_may_have_any_of_its_usual_names(name: str) -> None:
     assert parse_request(raw(**{name: 9}), "here").max_new_tokens == 9

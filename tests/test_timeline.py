@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -226,21 +224,3 @@ def test_an_image_shows_the_request_with_the_median_gain(tmp_path: Path, monkeyp
     assert [each["data"] for each in drawn] == [figure(runs_of(_run()))["data"]]
     assert drawn[0]["layout"]["annotations"][-1]["text"] == "a run"
     assert (tmp_path / "run.svg").read_bytes() == b"an image"
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    path = tmp_path / "run.json"
-    path.write_text("old")
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OospecError, match=r"^timeline .*run.json: cannot be written: No space left on device$"):
-        write_timeline(_run(), path, "a run")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_importing_the_timeline_does_not_import_plotly() -> None:
-    script = "import sys, oospec_async.timeline; sys.exit('plotly' in sys.modules)"
-    subprocess.run([sys.executable, "-c", script], check=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from helpers import tiny
 from helpers.calling import Questions, calling_model
-from helpers.stubs import CALL, ask
+from helpers.stubs import ask
 from oospec_async.decoding.forward import TargetForward
 from oospec_async.decoding.tree import VerifyCurve
 from oospec_async.hints import Hint
@@ -57,30 +58,30 @@ class Publishing:
 
 def serve(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engine:
     """By stubs: the target says each case's answer. Returns the engine, whose recorder tells the rest."""
-    sidecar = ScriptedSidecar()
-    target = Publishing(ScriptedTarget({case.name: case.answer for case in cases}), sidecar)
-    engine = Engine(
-        replace(scripted_engine(ScriptedTarget(CALL), sidecar, method=method).parts, target=target, curve=curve)
-    )
-    asyncio.run(
-        _serve(engine, target, cases, [ask(c.name, max_new_tokens=c.max_new_tokens, stop=c.stop) for c in cases])
-    )
-    return engine
+    target = ScriptedTarget({case.name: case.answer for case in cases})
+    requests = [ask(case.name, max_new_tokens=case.max_new_tokens, stop=case.stop) for case in cases]
+    return _serve(target, cases, requests, method=method, curve=curve)
 
 
 def serve_calling(cases: Sequence[Case], method: str, curve: VerifyCurve = FREE) -> Engine:
     """By a tiny transformer that answers the questions of ``helpers.calling``: cases are named ``NUMBER:QUESTION``."""
-    sidecar = ScriptedSidecar()
-    target = Publishing(tiny.target_of(calling_model()), sidecar)
-    engine = scripted_engine(target, sidecar, codec=tiny.codec(), prompts=Questions(), method=method, curve=curve)
+    target = tiny.target_of(calling_model())
     requests = [
         tiny.request(case.name.split(":")[-1], id=case.name, max_new_tokens=case.max_new_tokens) for case in cases
     ]
-    asyncio.run(_serve(engine, target, cases, requests))
+    return _serve(target, cases, requests, codec=tiny.codec(), prompts=Questions(), method=method, curve=curve)
+
+
+def _serve(answering: TargetPort, cases: Sequence[Case], requests: Sequence[Request], **more: Any) -> Engine:
+    """``more``: of the engine."""
+    sidecar = ScriptedSidecar()
+    target = Publishing(answering, sidecar)
+    engine = scripted_engine(target, sidecar, **more)
+
+    async def serve_all() -> None:
+        for case, request in zip(cases, requests, strict=True):
+            target.hints = case.hints
+            await engine.generate(request)
+
+    asyncio.run(serve_all())
     return engine
-
-
-async def _serve(engine: Engine, target: Publishing, cases: Sequence[Case], requests: Sequence[Request]) -> None:
-    for case, request in zip(cases, requests, strict=True):
-        target.hints = case.hints
-        await engine.generate(request)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.recorded import Case, Publishing, serve
+from helpers.recorded import Case, serve
 from helpers.stubs import CALL, HINT, WEATHER, ask, call
 from oospec_async.completion import Completion, HintUse, Metrics
 from oospec_async.decoding.tree import VerifyCurve
@@ -187,16 +187,13 @@ def test_hints_that_the_target_never_polled_have_profiles_too(tmp_path: Path) ->
             payloads = tuple((hint.version, encode_hint(hint)) for hint in HINTS)
             later = time.monotonic_ns() + 10**12  # than any round
             events = [
-                Event("channel", "publish", last + h.version, last + h.version, request.id, "",
+                Event("channel", "publish", later + h.version, later + h.version, request.id, "",
                       {"version": h.version, "bytes": len(encode_hint(h)), "ready": h.ready_slots})
-                for last in [later]
                 for h in HINTS
             ]  # fmt: skip
             return WaveReport(later, later + 9, False, tuple(events), payloads=payloads)
 
-    sidecar = Reports()
-    target = Publishing(ScriptedTarget(CALL), sidecar)
-    engine = Engine(replace(scripted_engine(ScriptedTarget(CALL), sidecar, finish_waves=True).parts, target=target))
+    engine = scripted_engine(ScriptedTarget(CALL), Reports(), finish_waves=True)
     asyncio.run(engine.generate(ask("Paris?")))
     made = recorded(engine, [Case("Paris?")], "oospec", tmp_path / "t.json")
     (request,) = made.requests

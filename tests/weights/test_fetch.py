@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import pwd
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -238,11 +236,3 @@ def test_the_command_prints_a_line_for_each(capsys: pytest.CaptureFixture[str], 
     out, err = capsys.readouterr()
     assert [line.partition(": ")[0] for line in out.splitlines()] == [NAME, str(folder)]
     assert len(err.splitlines()) == 1
-
-
-def test_importing_fetch_is_cheap() -> None:
-    code = (
-        "import sys, oospec_async.weights.fetch; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
