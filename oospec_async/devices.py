@@ -6,9 +6,10 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from oospec_async.cores import HeldCores, core_of, own_cores
 from oospec_async.errors import OospecError
 
 
@@ -43,14 +44,43 @@ def parse_devices(names: str) -> tuple[Device, Device]:
     return parse_device(parts[0]), parse_device(parts[-1])
 
 
-def default_devices() -> str:
-    """Two GPUs if there are two, one if there is one; else two pinned cores; else the CPU. Imports torch."""
+def default_devices(held: HeldCores | None = None, count: int = 2) -> str:
+    """Two GPUs if there are two, one if there is one; else pinned cores, free ones first; else the CPU.
+
+    ``held`` takes those of the ``count`` cores that no engine has. Imports torch.
+    """
     import torch
 
     if torch.cuda.is_available():
         return "cuda:0,cuda:1" if torch.cuda.device_count() > 1 else "cuda:0,cuda:0"
-    cores = sorted(os.sched_getaffinity(0))
-    return f"cpu:{cores[0]},cpu:{cores[1]}" if len(cores) > 1 else "cpu,cpu"
+    if len(cores := own_cores()) < 2:
+        return "cpu,cpu"
+    with contextlib.closing(HeldCores()) as mine:
+        chosen: list[int] = []
+        for core in cores:
+            if len(chosen) < count and (held or mine).take(core):
+                chosen.append(core)
+    taken = [core for core in cores if core not in chosen]
+    return ",".join(f"cpu:{core}" for core in [*chosen, *taken][:count])
+
+
+@contextlib.contextmanager
+def held_devices(
+    names: str | None, report: Callable[[str], object], *, sidecar: bool
+) -> Iterator[tuple[Device, Device]]:
+    """An engine's devices, as ``names`` or ``default_devices`` says; meanwhile other engines take other cores.
+
+    ``report`` is told, in a line, which core another engine has. Raises OospecError.
+    """
+    with contextlib.closing(HeldCores()) as held:
+        target, other = parse_devices(names or default_devices(held, 1 + sidecar))
+        for device in dict.fromkeys((target, other) if sidecar else (target,)):
+            if device.core is not None and not held.take(device.core):
+                report(f"device {device.name}: another engine has this core, so both are slow; name others (--devices)")
+        cores = [device.core for device in (target, other) if device.core is not None]
+        if sidecar and len(set(cores)) == 2 and core_of(cores[0]) == core_of(cores[1]):
+            report(f"devices {target.name},{other.name}: hardware threads of one core; each slows the other")
+        yield target, other
 
 
 def claim(device: Device) -> None:

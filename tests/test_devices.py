@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
 
-from oospec_async.devices import Device, default_devices, parse_device, parse_devices
+from oospec_async import cores, devices
+from oospec_async.cores import HeldCores
+from oospec_async.devices import Device, default_devices, held_devices, parse_device, parse_devices
 from oospec_async.errors import OospecError
 from oospec_async.runtime.executor import ThreadExecutor
 
@@ -106,3 +112,77 @@ def test_an_application_has_its_own_settings_again_when_the_last_engine_closes()
         assert (torch.get_num_threads(), sorted(os.sched_getaffinity(0))) == (3, CORES)
     finally:
         torch.set_num_threads(before)
+
+
+# --- cores of several engines, on a machine of four cores with two hardware threads each: n and n + 4
+
+
+@pytest.fixture
+def eight_threads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for cpu in range(8):
+        (tmp_path / str(cpu)).write_text(f"{cpu % 4},{cpu % 4 + 4}\n")
+    monkeypatch.setattr(cores, "_TOPOLOGY", str(tmp_path / "{}"))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    # Names of this test alone: other engines may be at work on this machine.
+    monkeypatch.setattr(cores, "core_of", lambda cpu, of=cores.core_of: of(cpu) + 10_000 + os.getpid() * 10)
+    monkeypatch.setattr(devices, "core_of", cores.core_of)
+
+
+def names_of(pair: tuple[Device, Device]) -> list[str]:
+    return [device.name for device in pair]
+
+
+@pytest.mark.usefixtures("eight_threads")
+def test_each_engine_takes_free_cores_of_its_own() -> None:
+    told: list[str] = []
+    with held_devices(None, told.append, sidecar=True) as first:
+        assert names_of(first) == ["cpu:0", "cpu:1"]
+        with held_devices(None, told.append, sidecar=False) as second:
+            assert names_of(second)[0] == "cpu:2"
+            assert default_devices() == "cpu:3,cpu:0"
+        with held_devices(None, told.append, sidecar=True) as third:
+            assert names_of(third) == ["cpu:2", "cpu:3"]
+            assert told == []
+    with held_devices(None, told.append, sidecar=True) as again:
+        assert again == first
+
+
+@pytest.mark.usefixtures("eight_threads")
+def test_a_core_that_another_engine_has_is_said() -> None:
+    told: list[str] = []
+    with (
+        held_devices("cpu:0,cpu:1", told.append, sidecar=True),
+        held_devices("cpu:4,cpu:2", told.append, sidecar=True) as second,
+        held_devices(None, told.append, sidecar=True) as third,
+    ):
+        assert names_of(second) == ["cpu:4", "cpu:2"]  # named is named
+        assert names_of(third) == ["cpu:3", "cpu:0"]
+    assert [line[:13] for line in told] == ["device cpu:4:", "device cpu:0:"]
+    assert all("another engine has this core" in line for line in told)
+
+
+@pytest.mark.usefixtures("eight_threads")
+def test_hardware_threads_of_one_core_are_not_two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    with held_devices("cpu:0,cpu:4", told.append, sidecar=True):
+        assert told == ["devices cpu:0,cpu:4: hardware threads of one core; each slows the other"]
+    with held_devices("cpu:0", told.append, sidecar=True):
+        assert len(told) == 1
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1, 5})
+    assert default_devices() == "cpu,cpu"
+
+
+def test_a_core_is_free_again_when_its_process_is_killed() -> None:
+    core = 20_000 + os.getpid() * 10
+    code = f"from oospec_async.cores import HeldCores\nprint(HeldCores().take({core}), flush=True)\ninput()"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"held = None\n{code.replace('HeldCores().take', '(held := HeldCores()).take')}"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other, contextlib.closing(HeldCores()) as mine:  # fmt: skip
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        assert not mine.take(core)
+        other.kill()
+        other.wait()
+        assert mine.take(core)

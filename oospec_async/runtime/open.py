@@ -11,7 +11,7 @@ from typing import Any
 
 from oospec_async.console.event_loop import interruptible
 from oospec_async.decoding.drafters import drafters_of
-from oospec_async.devices import Device, default_devices, parse_devices
+from oospec_async.devices import Device, held_devices
 from oospec_async.errors import OospecError
 from oospec_async.recording.provenance import Setup
 from oospec_async.runtime.config import EngineConfig, Report
@@ -43,10 +43,11 @@ async def open_parts(config: EngineConfig, report: Report) -> AsyncIterator[Part
     if config.dtype not in DTYPES:
         raise OospecError(f"dtype {config.dtype!r}: unknown; use one of {', '.join(DTYPES)}")
     drafters_of(config.method)
-    device, sidecar_device = parse_devices(config.devices or default_devices())
-    for each in (device, sidecar_device):
-        check_device(each.torch_name)  # before gigabytes are fetched
     async with contextlib.AsyncExitStack() as stack:
+        holding = held_devices(config.devices, report, sidecar=config.sidecar is not None)
+        device, sidecar_device = stack.enter_context(holding)
+        for each in (device, sidecar_device):
+            check_device(each.torch_name)  # before gigabytes are fetched
         sidecar, sidecar_info = None, None
         if config.sidecar is not None:
             with interruptible():
