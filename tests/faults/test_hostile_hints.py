@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import struct
 import time
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers import tiny
-from helpers.sidecars import started, stub_sidecar
 from helpers.strategies import PAYLOADS
-from helpers.stubs import CALL, YieldingExecutor, ask
+from helpers.stubs import ask
 from oospec_async.hints import decode_hint
 from oospec_async.request import Request
 from oospec_async.sidecar.channel import MAX_PAYLOAD
@@ -67,56 +65,3 @@ def test_hints_that_change_in_every_round_leave_the_output_as_it_is(
     if not any(decode_hint(payload, version, ASKED.tools) for payload in payloads):
         assert completion.metrics.hint.versions == 0
         assert sidecar.reader.rejected > 0
-
-
-# A worker that makes its message new as fast as a loop can: thousands of publishes in a millisecond.
-FLOOD = """
-import json, mmap, os, struct, sys, threading
-from oospec_async.hints import CallHint, Hint
-from oospec_async.sidecar.channel import CHANNEL_SIZE, Address, HintWriter
-
-block = memoryview(mmap.mmap(json.loads(sys.argv[1])["channel"], CHANNEL_SIZE))
-writer, put, serial, told = HintWriter(block), struct.Struct("@Q").pack_into, 0, 0
-
-def read():
-    global serial
-    for line in sys.stdin:
-        serial = json.loads(line).get("serial", serial)
-    os._exit(0)
-
-threading.Thread(target=read, daemon=True).start()
-print(json.dumps({"ready": 1}), flush=True)
-first = 2
-while True:
-    if serial != told:
-        writer.publish(Address(serial), Hint((CallHint("get_weather", {"city": "Rome", "days": 3}),)), 1)
-        told, first = serial, struct.unpack_from("@Q", block)[0]
-    for sequence in range(first, first + 20_000, 2):
-        put(block, 0, sequence)
-    first += 20_000
-"""
-PUBLISHES = 10_000  # of which rounds must have passed at least so many
-
-
-def test_a_flood_of_publishes_changes_no_output_and_every_round_takes_the_newest() -> None:
-    sidecar = stub_sidecar("-c", FLOOD)
-
-    def sequence() -> int:
-        (found,) = struct.unpack_from("@Q", sidecar._block)
-        return int(found)
-
-    async def serve() -> tuple[int, int]:
-        versions = served = 0
-        async with started(sidecar):
-            target, begun = ScriptedTarget(CALL), sequence()
-            engine = scripted_engine(target, sidecar, executor=YieldingExecutor())
-            while served < 3 or versions == 0 or sequence() - begun < 2 * PUBLISHES:
-                completion = await engine.generate(ask())
-                assert completion.tokens == (*CharCodec().encode(target.answers), END)  # type: ignore[arg-type]
-                assert completion.metrics.hint.versions <= completion.metrics.rounds
-                served, versions = served + 1, versions + completion.metrics.hint.versions
-        return served, versions
-
-    served, versions = asyncio.run(serve())
-    assert served >= 3
-    assert versions > 0

@@ -74,11 +74,6 @@ def test_an_option(wrong: str, good: Path, capsys: pytest.CaptureFixture[str], m
     assert good.read_bytes() == row()
 
 
-def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"{tmp_path}: cannot read requests: Is a directory" in refused(capsys, "--live", tmp_path)
-    assert "/nowhere/r.jsonl: cannot read requests: No such file" in refused(capsys, "--live", "/nowhere/r.jsonl")
-
-
 def test_without_a_mode(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = refused(capsys, good)
     assert "say --live" in line

@@ -18,10 +18,9 @@ STUB = Path(__file__).with_name("stub_worker.py")
 NO_MODEL = SidecarConfig(Path("/nowhere"), "tiny", Device("cpu"), "float32")
 
 
-def stub_sidecar(*misdeed: str) -> SidecarProcess:
-    """``misdeed``: one of the stub's, or a worker of its own after ``-c``."""
-    worker = misdeed if misdeed[0] == "-c" else (str(STUB), *misdeed)
-    return SidecarProcess(NO_MODEL, command=(sys.executable, *worker), back_off=(0.0,))
+def stub_sidecar(misdeed: str) -> SidecarProcess:
+    """``misdeed``: one of the stub's."""
+    return SidecarProcess(NO_MODEL, command=(sys.executable, str(STUB), misdeed), back_off=(0.0,))
 
 
 @asynccontextmanager

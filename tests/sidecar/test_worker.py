@@ -7,7 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import uvloop
 from helpers import tiny
 from helpers.processes import PATIENCE
 from helpers.scripted import scripted
-from helpers.sidecars import no_use, opened
 from oospec_async.devices import Device
 from oospec_async.errors import OospecError
 from oospec_async.events import WaveReport
@@ -41,22 +40,14 @@ class Live:
         return self.runner.run(within())
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sidecar")
-    tiny.random_model("llama", context=2048).save_pretrained(folder)
-    tiny.tokenizer().save_pretrained(folder)
-    return folder
-
-
 def config_of(model: Path) -> SidecarConfig:
     return SidecarConfig(model, "tiny", Device("cpu"), "float32")
 
 
 @pytest.fixture(scope="module", params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def live(request: pytest.FixtureRequest, model: Path) -> Iterator[Live]:
+def live(request: pytest.FixtureRequest, tiny_llama: Path) -> Iterator[Live]:
     with asyncio.Runner(loop_factory=request.param) as runner:
-        sidecar = SidecarProcess(config_of(model), back_off=(0.0,))
+        sidecar = SidecarProcess(config_of(tiny_llama), back_off=(0.0,))
         runner.run(sidecar.start())
         yield Live(runner, sidecar)
         runner.run(sidecar.close())
@@ -148,17 +139,8 @@ def test_hints_beyond_what_the_channel_or_a_report_takes_are_left_out(monkeypatc
 # --- models that cannot be had; tests/faults has more of them
 
 
-def test_a_model_that_cannot_be_had_is_the_reason_that_start_raises_and_no_process_is_left(
-    model: Path, tmp_path: Path
-) -> None:
-    sidecar = SidecarProcess(replace(config_of(model), adapter=tmp_path / "no-adapter"), back_off=(0.0,))
-    with pytest.raises(OospecError, match="no-adapter: No such file"):
-        asyncio.run(opened(sidecar, no_use))
-    assert sidecar.restarts == 0
-
-
-def test_a_worker_refuses_what_loading_refuses(model: Path, tmp_path: Path) -> None:
-    config = json.loads((model / "config.json").read_text())
+def test_a_worker_refuses_what_loading_refuses(tiny_llama: Path, tmp_path: Path) -> None:
+    config = json.loads((tiny_llama / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}))
     with pytest.raises(OospecError, match="tiny: refused: family 'gpt2'"):
         worker._load(config_of(tmp_path))

@@ -52,15 +52,6 @@ def test_an_adapter_whose_shapes_fit_is_merged_when_it_is_loaded(base: Path, tmp
     assert not any("lora" in name for name, _ in loaded.model.named_parameters())
 
 
-def test_an_adapter_of_a_deeper_model_is_refused(base: Path, tmp_path: Path) -> None:
-    adapter_for(tiny.random_model("llama"), "", tmp_path / "adapter")
-    file = tmp_path / "adapter" / "adapter_model.safetensors"
-    weights = load_file(file)
-    save_file(weights | {k.replace("layers.1", "layers.9"): v.clone() for k, v in weights.items()}, file)
-    with pytest.raises(OospecError, match=r"does not fit tiny-llama: .*layers\.9"):
-        load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
-
-
 @pytest.mark.parametrize("shown", [True, False])
 def test_progress_bars_of_the_application_are_as_they_were(base: Path, shown: bool) -> None:
     bars = transformers.utils.logging
@@ -74,11 +65,15 @@ def test_progress_bars_of_the_application_are_as_they_were(base: Path, shown: bo
         (bars.enable_progress_bar if before else bars.disable_progress_bar)()
 
 
-def test_an_adapter_that_lacks_layers_is_refused(base: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("deeper", "said"), [(True, r"does not fit tiny-llama: .*layers\.9"), (False, "does not fit")])
+def test_an_adapter_of_another_number_of_layers_is_refused(base: Path, tmp_path: Path, deeper: bool, said: str) -> None:
     adapter_for(tiny.random_model("llama"), "", tmp_path / "adapter")
-    weights = tmp_path / "adapter" / "adapter_model.safetensors"
-    save_file({key: value for key, value in load_file(weights).items() if "layers.1" not in key}, weights)
-    with pytest.raises(OospecError, match="does not fit"):
+    file = tmp_path / "adapter" / "adapter_model.safetensors"
+    weights = load_file(file)
+    others = {key.replace("layers.1", "layers.9"): value.clone() for key, value in weights.items()}
+    shallower = {key: value for key, value in weights.items() if "layers.1" not in key}
+    save_file(weights | others if deeper else shallower, file)
+    with pytest.raises(OospecError, match=said):
         load(base, name="tiny-llama", dtype="float32", device="cpu", adapter=tmp_path / "adapter")
 
 
