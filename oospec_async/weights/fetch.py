@@ -1,6 +1,7 @@
 """A model's name becomes a local directory that `transformers` can load.
 
 In this order: a directory; the local hub cache; a model converted earlier; the hub; the packaged GGUF files.
+A GGUF file of the hub is fetched and converted where it is named.
 """
 
 from __future__ import annotations
@@ -88,19 +89,20 @@ def _locate(name: str) -> tuple[Path, str]:
 
     package = packaged.find(name)
     full, models = package.name if package else name, cache_dir() / "models"
-    if (found := hub.cached(full)) is not None:
+    if (package is None or package.parts) and (found := hub.cached(full)) is not None:
         return found, "hub cache"
-    source = f"packages (GGUF {package.quantisation}, converted to bfloat16)" if package else ""
     if package and (found := packaged.converted(package, models)) is not None:
-        return found, source
+        return found, package.source
     try:
+        if package and not package.parts:
+            return packaged.obtain(package, models), package.source
         return hub.fetch(full), "hub"
     except hub.OutOfReach as error:
-        if package is None:
+        if package is None or not package.parts:
             choices = ", ".join(each.name for each in packaged.PACKAGES)
             raise OospecError(f"{name}: {error}; name a directory, or one of {choices}, which need no hub") from error
         no_hub = error
     try:
-        return packaged.obtain(package, models), source
+        return packaged.obtain(package, models), package.source
     except OospecError as error:
         raise OospecError(f"{name}: {no_hub}, and {error}") from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from oospec_async.errors import OospecError
@@ -70,21 +72,42 @@ def cached(name: str) -> Path | None:
 def fetch(name: str) -> Path:
     """Download the model from the hub into the hub's own cache.
 
-    Raises OutOfReach when the hub does not answer or does not have it; OospecError when it refuses by licence.
+    Raises OutOfReach when the hub does not answer or does not have it; OospecError when it refuses by licence, or has
+    no weights that can be loaded.
     """
     from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    with _reasons(name):
+        files = {file.rfilename for file in HfApi().model_info(name, timeout=_TIMEOUT).siblings or []}
+        # One form of the weights, and none of the copies for other tools that lie in subfolders.
+        weights = next((shards for whole, shards in _WEIGHTS.items() if {whole, whole + _INDEX} & files), "*")
+        if weights == "*" and files:
+            raise OospecError(f"{name}: {_no_weights(name, files)}")
+        wanted = ["*.json", "*.jinja", "*.txt", "*.model", weights]
+        folder = snapshot_download(name, cache_dir=hub_cache(), allow_patterns=wanted, ignore_patterns=["*/*"])
+    if gap := missing(Path(folder)):
+        raise OospecError(f"{name}: the hub's copy lacks {gap}")
+    return Path(folder)
+
+
+def fetch_file(name: str) -> Path:
+    """Likewise one file, ``ORGANISATION/REPOSITORY/FILE``."""
+    from huggingface_hub import hf_hub_download
+
+    repository, _, file = name.rpartition("/")
+    with _reasons(name):
+        return Path(hf_hub_download(repository, file, cache_dir=hub_cache()))
+
+
+@contextmanager
+def _reasons(name: str) -> Iterator[None]:
+    """Whatever a download raises becomes OutOfReach, or OospecError where the hub is in reach."""
+    from huggingface_hub.errors import GatedRepoError, RemoteEntryNotFoundError, RepositoryNotFoundError
     from huggingface_hub.utils import logging
 
     try:
         with errors_only(logging):
-            files = {file.rfilename for file in HfApi().model_info(name, timeout=_TIMEOUT).siblings or []}
-            # One form of the weights, and none of the copies for other tools that lie in subfolders.
-            weights = next((shards for whole, shards in _WEIGHTS.items() if {whole, whole + _INDEX} & files), "*")
-            if weights == "*" and files:
-                raise OospecError(f"{name}: {_no_weights(files)}")
-            wanted = ["*.json", "*.jinja", "*.txt", "*.model", weights]
-            folder = snapshot_download(name, cache_dir=hub_cache(), allow_patterns=wanted, ignore_patterns=["*/*"])
+            yield
     except OospecError:
         raise
     except GatedRepoError as error:
@@ -93,19 +116,18 @@ def fetch(name: str) -> Path:
         ) from error
     except RepositoryNotFoundError as error:
         raise OutOfReach("the hub has no such model, or keeps it private") from error
+    except RemoteEntryNotFoundError as error:
+        raise OutOfReach("its repository has no such file") from error
     except Exception as error:  # which kinds there are depends on the HTTP library that huggingface_hub was built on
         known = known_trouble(words_of(error), hub_cache(), "HF_HOME", "SSL_CERT_FILE")
         if known is not None:
             raise OutOfReach(f"fetching it from the hub failed: {known}") from error
         raise OutOfReach(f"the hub cannot be reached ({type(error).__name__})") from error
-    if gap := missing(Path(folder)):
-        raise OospecError(f"{name}: the hub's copy lacks {gap}")
-    return Path(folder)
 
 
-def _no_weights(files: set[str]) -> str:
+def _no_weights(name: str, files: set[str]) -> str:
     """Why nothing is fetched of a repository that has these files."""
     lacks = f"the hub's copy has none of {', '.join(_WEIGHTS)}"
     if not (packed := sorted(file for file in files if file.endswith(".gguf"))):
         return lacks
-    return f"{lacks}, only GGUF files, and none was fetched: {', '.join(packed)}"
+    return f"{lacks}, only GGUF files, none of which was fetched: {', '.join(packed)}; name one: {name}/{packed[0]}"

