@@ -6,8 +6,9 @@ in every round, so a rejected draft, an unexpected key or a second call cannot d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from os.path import commonprefix
 
 from oospec_async.decoding.drafters.base import Drafter
 from oospec_async.decoding.tree import Candidate
@@ -55,6 +56,9 @@ def _inside(view: View) -> Iterator[Draft]:
     if len(tools) > _OPTIONS:  # fewer need no sieve: of one that does not fit nothing is drafted
         begun = cursor.partial if cursor.at is At.IN_STRING and cursor.frames == [root] and root.key == name_key else ""
         tools = [t for t in tools if quote(t.name).startswith(begun) and all(map(t.slot, seen))]
+        if tools and cursor.frames == [root]:
+            shared = {name_key or dialect.name_key: _name(tools)}
+            yield Draft(continue_object(view.text, cursor, shared, dialect.spacing).text, _LITERAL)
     guessed = cursor.at is At.IN_STRING and named is not None
     certainty = _STRING_ENDS if guessed else _LITERAL
     for tool in tools[:_OPTIONS]:
@@ -76,12 +80,20 @@ def _outside(view: View) -> Iterator[Draft]:
         opener = opening_left(view.text, site, dialect)
         if opener is None:
             continue
+        if len(view.tools) > _OPTIONS:
+            yield Draft(opener + render_object({dialect.name_key: _name(view.tools)}, dialect.spacing).text, chance)
         for tool in view.tools[:_OPTIONS]:
             arguments, _ = next(_orders(tool, []))
             expected = {dialect.name_key: tool.name, dialect.arguments_key: arguments}
             for part in _fork(expected, lambda e, dialect=dialect: render_object(e, dialect.spacing)):  # type: ignore[misc]
                 closer = dialect.closer if part.whole else ""
                 yield Draft(opener + part.text + closer, chance / len(view.tools), final=part.whole)
+
+
+def _name(tools: Sequence[Tool]) -> Unknown:
+    """The name of one of many functions: none is likely, and what they all begin with is."""
+    names = tuple(tool.name for tool in tools)
+    return Unknown(commonprefix([*map(quote, names)]), options=names)  # noqa: RUF071  # characters are meant, no paths
 
 
 def _orders(tool: Tool, seen: list[str]) -> Iterator[tuple[dict[str, Json], float]]:

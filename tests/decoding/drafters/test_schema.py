@@ -145,11 +145,15 @@ def test_no_schema_and_no_output_make_it_raise(schema: Any, output: str) -> None
 @given(count=st.integers(1, 40))
 def test_however_many_functions_are_offered_few_are_drafted(count: int) -> None:
     tools = [Tool(name=f"f{n}") for n in range(count)]
-    assert len(candidates("schema", "", tools=tools)) <= 24
+    assert len(candidates("schema", "", tools=tools)) <= 3 * (8 + 1)
 
 
 CRATES = [
-    Tool(name=f"count_crates_{n:03}", parameters={"properties": {f"bay_{n}": {"type": "string"}}}) for n in range(120)
+    Tool(
+        name=f"count_crates_{n:03}",
+        parameters={"properties": {f"bay_{n}": {"type": "string"}}, "required": [f"bay_{n}"]},
+    )
+    for n in range(120)
 ]
 
 
@@ -161,6 +165,16 @@ def test_of_many_functions_those_are_drafted_that_fit_what_is_written(wanted: in
         assert any((begun + text).startswith(name) for text in found) == (wanted % 10 < 8 or begun == name)
         assert len(found) <= 16
     assert any(name in text for text in drafted(f'{{"arguments": {{"bay_{wanted}": "x"', tools=CRATES))
+
+
+@pytest.mark.parametrize("after", ["", "<tool_", CALL, CALL + '"cou', '{"arguments": {}, '])
+def test_what_many_functions_begin_with_is_as_likely_as_the_name_of_the_only_one(after: str) -> None:
+    def likeliest(tools: list[Tool]) -> float:
+        return max(candidate.prior for candidate in candidates("schema", after, tools=tools))
+
+    assert likeliest(CRATES) == likeliest(CRATES[:1])
+    best = texts("schema", after, tools=CRATES)[0]
+    assert (after + best).endswith('"count_crates')  # the token after it may be cut, and is withheld
 
 
 def test_one_function_that_fits_among_many_is_as_likely_as_the_only_one() -> None:
