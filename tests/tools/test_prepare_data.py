@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from helpers.prepared import AREA, WATER, bfcl, dialogue, lines, made, prepare_data, question, refused
-from oospec_async.request import read_requests
+from oospec_async.request_file import read_requests
 
 ROWS = [question(id=f"rooms_{n}") for n in range(3)]
 
