@@ -14,7 +14,7 @@ from faults.preloaded import Done, Instant, Preloaded
 RUN, OPEN, TARGET = "oospec_async.commands.run", "oospec_async.runtime.open", "oospec_async.target.target:Target"
 SIDECAR = "oospec_async.sidecar.process:SidecarProcess"
 STARTING = {
-    "reading the requests": Instant("oospec_async.commands.cli:read_requests"),
+    "reading the requests": Instant("oospec_async.commands.cli:read_request_file"),
     "hashing the weights": Instant(f"{OPEN}:resolve", stays=True),
     "loading, which takes for ever": Instant(f"{OPEN}:load", stays=True),
     "starting the sidecar": Instant(f"{SIDECAR}.start"),
