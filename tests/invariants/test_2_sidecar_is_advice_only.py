@@ -37,14 +37,15 @@ OTHERS = ("silent", "stops", "lies", "chatter", "endless line", "closes its outp
 
 
 class Patient:
-    """Runs each call only when the worker's misdeed has reached the channel, so that all rounds meet it."""
+    """Runs the target only when the worker's misdeed has reached the channel, so that all rounds meet it."""
 
     def __init__(self, inner: ThreadExecutor, sidecar: SidecarProcess) -> None:
         self._inner, self._sidecar = inner, sidecar
         self._untouched = bytes(CHANNEL_SIZE)
 
     async def run(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        while self._sidecar.pid is not None and bytes(self._sidecar._block) == self._untouched:
+        asked = not isinstance(getattr(function, "__self__", None), Engine)  # it writes the prompt before it asks
+        while asked and self._sidecar.pid is not None and bytes(self._sidecar._block) == self._untouched:
             await asyncio.sleep(0)
         return await self._inner.run(function, *arguments, **options)
 
